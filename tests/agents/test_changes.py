@@ -140,9 +140,10 @@ def test_plan_of_another_account_is_not_carried_out(scene: MakeScene, stage: Sta
     found = scene(fund, policy_for(stage))
     plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
     kept = plans.kept(plan["plan_id"])
-    changed = replace(kept, exact=replace(kept.exact, **other))
+    changed = replace(kept, exact=replace(kept.exact, actor=replace(kept.exact.actor, **other)))
     plans.keep(changed)
-    plans.begin(changed, plans.Content((found.case.home.home / "page.md").read_bytes()))
+    with plans.read_once(kept.request, WorkDir(found.case.home.home)) as draft:
+        plans.begin(changed, draft)
     with pytest.raises(Refused) as refused:
         found.agent.call("carry_out", plan_id=changed.plan_id)
     assert (refused.value.code, stage.ledger.nonce(found.case.account)) == ("plan_of_another", before)

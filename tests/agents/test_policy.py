@@ -11,7 +11,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ChainId, parse_address
 from service_cli.client import Client
 from service_cli.errors import CommandRefused
-from service_mcp.policy import DAY_SECONDS, Policy, Spending, charge, require_foreign, require_within
+from service_mcp.policy import DAY_SECONDS, Policy, Spending, charge, require, require_foreign
 
 from tests.agents.conftest import MakeScene, Refused, policy_for
 from tests.cli.scenes import Stage, fund, open_work, seal
@@ -103,18 +103,21 @@ PLAIN = Policy(ChainId(1), HERE, HERE, ("solver",), 100, 100, 0, 100, 100)
 
 
 @pytest.mark.parametrize(
-    ("policy", "spending", "award"),
+    ("policy", "spending"),
     [
-        (replace(PLAIN, roles=("poster",)), Spending("a", 0, 0), None),
-        (replace(PLAIN, most_spent_per_action=9), Spending("a", 10, 0), None),
-        (replace(PLAIN, most_gas_per_action=9), Spending("a", 0, 10), None),
-        (replace(PLAIN, least_award=11), Spending("a", 0, 0), 10),
+        (replace(PLAIN, roles=("poster",)), Spending("a", "solver", 0, 0)),
+        (replace(PLAIN, most_spent_per_action=9), Spending("a", "solver", 10, 0)),
+        (replace(PLAIN, most_gas_per_action=9), Spending("a", "solver", 0, 10)),
+        (replace(PLAIN, least_award=11), Spending("a", "solver", 0, 0, award=10)),
     ],
 )
-def test_action__beyond_one_cap__is_refused(policy: Policy, spending: Spending, award: int | None) -> None:
-    require_within(PLAIN, "solver", spending, award)
+def test_action_beyond_one_cap_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: Policy, spending: Spending
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    require(PLAIN, spending)
     with pytest.raises(ServiceError) as refused:
-        require_within(policy, "solver", spending, award)
+        require(policy, spending)
     assert refused.value.code == "policy_exceeded"
 
 
@@ -124,31 +127,31 @@ Charges = list[tuple[Spending, int, bool]]
 """What is charged, when, and whether it is counted."""
 HISTORIES: dict[str, tuple[Policy, Charges]] = {
     "a daily cap of tokens": (TOKENS, [
-        (Spending("a", 20, 0), 0, True),
-        (Spending("a", 20, 0), 0, True),  # the same plan, carried out again
-        (Spending("b", 11, 0), 0, False),
-        (Spending("b", 10, 0), 0, True),
-        (Spending("c", 1, 0), DAY_SECONDS - 1, False),
-        (Spending("c", 1, 0), DAY_SECONDS, True),
+        (Spending("a", "solver", 20, 0), 0, True),
+        (Spending("a", "solver", 20, 0), 0, True),  # the same plan, carried out again
+        (Spending("b", "solver", 11, 0), 0, False),
+        (Spending("b", "solver", 10, 0), 0, True),
+        (Spending("c", "solver", 1, 0), DAY_SECONDS - 1, False),
+        (Spending("c", "solver", 1, 0), DAY_SECONDS, True),
     ]),
     "a plan signed again, whose first transaction may be mined, too": (GAS, [
-        (Spending("a", 0, 20, nonce=7), 0, True),
-        (Spending("a", 0, 25, nonce=7), 0, True),  # in the place of the first
-        (Spending("a", 0, 6, nonce=8), 0, False),
-        (Spending("a", 0, 5, nonce=8), 0, True),
-        (Spending("b", 0, 30, nonce=9), 0, True),
+        (Spending("a", "solver", 0, 20, nonce=7), 0, True),
+        (Spending("a", "solver", 0, 25, nonce=7), 0, True),  # in the place of the first
+        (Spending("a", "solver", 0, 6, nonce=8), 0, False),
+        (Spending("a", "solver", 0, 5, nonce=8), 0, True),
+        (Spending("b", "solver", 0, 30, nonce=9), 0, True),
     ]),
     "a plan that was not mined, signed the next day": (GAS, [
-        (Spending("a", 0, 20, nonce=7), 0, True),
-        (Spending("a", 0, 20, nonce=8), DAY_SECONDS - 1, False),
-        (Spending("a", 0, 20, nonce=8), DAY_SECONDS, True),
-        (Spending("a", 0, 20, nonce=9), DAY_SECONDS + 1, False),
-        (Spending("b", 0, 20, nonce=9), DAY_SECONDS + 1, True),
-        (Spending("c", 0, 20, nonce=9), DAY_SECONDS + 1, False),
+        (Spending("a", "solver", 0, 20, nonce=7), 0, True),
+        (Spending("a", "solver", 0, 20, nonce=8), DAY_SECONDS - 1, False),
+        (Spending("a", "solver", 0, 20, nonce=8), DAY_SECONDS, True),
+        (Spending("a", "solver", 0, 20, nonce=9), DAY_SECONDS + 1, False),
+        (Spending("b", "solver", 0, 20, nonce=9), DAY_SECONDS + 1, True),
+        (Spending("c", "solver", 0, 20, nonce=9), DAY_SECONDS + 1, False),
     ]),
     "plans of many days, all signed on one": (TOKENS, [
-        *((Spending(f"plan {day}", 15, 0), day * DAY_SECONDS, True) for day in range(20)),
-        *((Spending(f"plan {day}", 15, 0), 20 * DAY_SECONDS, day < 2) for day in range(20)),
+        *((Spending(f"plan {day}", "solver", 15, 0), day * DAY_SECONDS, True) for day in range(20)),
+        *((Spending(f"plan {day}", "solver", 15, 0), 20 * DAY_SECONDS, day < 2) for day in range(20)),
     ]),
 }  # fmt: skip
 
@@ -168,7 +171,7 @@ def test_caps_of_a_day_hold_for_all_servers(tmp_path: Path, monkeypatch: pytest.
     ended = [charged(policy, spending, now) for spending, now, _ in charges]
     assert ended == ["charged" if is_counted else "policy_exceeded" for *_, is_counted in charges]
     (tmp_path / "service-cli/mcp/spending.json").write_text("[[")
-    assert charged(policy, Spending("more", 1, 0)) == "spending_unreadable"
+    assert charged(policy, Spending("more", "solver", 1, 0)) == "spending_unreadable"
 
 
 def test_plan__that_signs_nothing__spends_nothing(

@@ -130,7 +130,7 @@ def test_full_disk_is_told_and_goes_on_later(scene: MakeScene, stage: Stage, mon
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(plans, "replace_private", fail)
+        patched.setattr(plans, "sync_folder", fail)
         with pytest.raises(Refused) as refused:
             found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert refused.value.code == "state_not_written"

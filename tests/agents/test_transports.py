@@ -4,23 +4,19 @@ import asyncio
 import json
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread
 
 import pytest
 import urllib3
-import uvicorn
 from click.testing import CliRunner
 from mcp import Client as McpClient
 from mcp import StdioServerParameters
-from service_mcp.http import (
-    make_app,
-)
 from service_mcp.main import main
-from service_mcp.server import READING, Options
+from service_mcp.server import READING
 
 from tests.cli.ledger import ESCROW
 from tests.cli.scenes import Stage, claim
@@ -32,8 +28,7 @@ MODES = ["legacy", "auto"]
 def started(stage: Stage, *arguments: str) -> StdioServerParameters:
     home = stage.home("poster")
     (home.home / "mine").mkdir()
-    values = home.variables() | {"SERVICE_MCP_READ_ONLY": ""}
-    return StdioServerParameters(command=str(PROGRAM), args=list(arguments), env=values, cwd=str(home.home))
+    return StdioServerParameters(command=str(PROGRAM), args=list(arguments), env=home.variables(), cwd=str(home.home))
 
 
 @pytest.mark.nightly
@@ -46,7 +41,6 @@ def test_roles_have_their_tools(stage: Stage, mode: str) -> None:
     solver = ("--role", "solver", "--work-dir", "mine", "--pages", "https://pages.example")
     assert asyncio.run(names()) == set(READING)
     assert asyncio.run(names(*solver)) - set(READING) == {"prepare_submission", "prepare_claim", "carry_out"}
-    assert asyncio.run(names(*solver, "--read-only")) == set(READING)
 
 
 NOWHERE = dict.fromkeys(("SERVICE_RPC_URL", "SERVICE_API_BASE_URL"), "http://127.0.0.1:9")
@@ -87,23 +81,25 @@ def test_impossible_command_ends_with_a_sentence(
 
 @contextmanager
 def served(stage: Stage) -> Iterator[str]:
-    """The tools over HTTP, for requests that name this host."""
-    options = Options(dict(stage.home("poster").environment), roles=frozenset({"poster"}))
+    """The command over HTTP, for requests that name this host."""
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         port = chosen.getsockname()[1]
-    server = uvicorn.Server(
-        uvicorn.Config(make_app(options, ["127.0.0.1", "Agents.Example"]), port=port, lifespan="on")
-    )
-    thread = Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.05)
-    try:
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        server.should_exit = True
-        thread.join(10)
+    names = ("--allow-host", "127.0.0.1", "--allow-host", "Agents.Example")
+    command = started(stage, "--http", f"127.0.0.1:{port}", *names)
+    with subprocess.Popen([command.command, *command.args], env=command.env, cwd=command.cwd) as process:
+        try:
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except ConnectionRefusedError:
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(0.1)
+                    assert process.returncode is None
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.terminate()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -122,16 +118,10 @@ def test_http_reads_and_nothing_else(stage: Stage, mode: str) -> None:
     assert bounty["escrow"]["base_units"] == str(ESCROW)
 
 
-def test_http_answers_its_own_names_and_short_bodies(stage: Stage) -> None:
+def test_http_answers_to_its_own_names(stage: Stage) -> None:
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
     kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     with served(stage) as url:
-        for host, body, status in (
-            ("evil.example", hello, 421),
-            ("127.0.0.1", hello, 200),
-            ("agents.EXAMPLE", hello, 200),
-            ("AGENTS.example:443", hello, 200),
-            ("127.0.0.1", " " * 600_000, 413),
-        ):
-            answer = urllib3.request("POST", url, body=body, headers={**kinds, "Host": host}, retries=False)
+        for host, status in (("evil.example", 421), ("127.0.0.1", 200), ("agents.example:443", 200)):
+            answer = urllib3.request("POST", url, body=hello, headers={**kinds, "Host": host}, retries=False)
             assert answer.status == status, host

@@ -249,7 +249,7 @@ def test_bounty__funded_and_submitted_to__is_on_chain(cast: Cast, played: Played
     ("changes", "text"),
     [
         ({"submission_deadline": "14"}, "submission_deadline: Leaves"),
-        ({"escrow_amount": "1" + "0" * 30}, "escrow_amount: the account holds"),
+        ({"escrow_amount": "1" + "0" * 30}, "escrow_amount: Your account holds"),
         ({"judging_window_seconds": "1"}, "judging_window_seconds: must be 5 to"),
     ],
 )

@@ -1,12 +1,24 @@
 /** Answers of the API under their types, and held against what was derived here. */
 
-import { ServiceError } from "../src/acting.js";
-import type { Issue, Schemas } from "../src/acting.js";
+import { ServiceError, type Issue, type Schemas } from "../src/acting.js";
 import { t } from "./words.js";
 
 /** An answer under its name in the OpenAPI document, of which openapi-fetch makes a type with lists that are none. */
 export function typed<Name extends keyof Schemas>(_name: Name, answer: Promise<unknown>): Promise<Schemas[Name]> {
   return answer as Promise<Schemas[Name]>;
+}
+
+/** Whether it is an error with this code, of the library's or of these pages'. */
+export function isCode(error: unknown, code: string): error is ServiceError {
+  return error instanceof ServiceError && error.code === code;
+}
+
+/** Makes undefined of an error with this code, as of what is not there. */
+export function noneIf(code: string): (error: unknown) => undefined {
+  return (error) => {
+    if (!isCode(error, code)) throw error;
+    return undefined;
+  };
 }
 
 /** Raises where the API's values differ from what was derived here. */

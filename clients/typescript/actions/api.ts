@@ -3,9 +3,8 @@
  * explained before, and signed again before each attempt.
  */
 
-import { AGE_KEY, answerOf, ServiceError } from "../src/acting.js";
-import type { Schemas } from "../src/acting.js";
-import { refuseDifferences, typed } from "./answers.js";
+import { AGE_KEY, answerOf, ServiceError, type Schemas } from "../src/acting.js";
+import { noneIf, refuseDifferences, typed } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { pause } from "./dom.js";
@@ -37,10 +36,7 @@ export function detailOf({ api, stage }: Acting, bounty: Bounty): Promise<Schema
   const asked = () => typed("BountyDetail", answerOf(api.GET("/api/bounties/{bounty_id}", { params: { path } })));
   return stage.until(async (signal) => {
     for (;;) {
-      const found = await asked().catch((error: unknown) => {
-        if (error instanceof ServiceError && error.code === "bounty_not_found") return undefined; // not indexed yet
-        throw error;
-      });
+      const found = await asked().catch(noneIf("bounty_not_found")); // not indexed yet
       if (found?.finality === "finalized") return found;
       signal.throwIfAborted();
       stage.say(t`Waiting until the chain has finalized the bounty's last change and the service has read it.`);
@@ -55,24 +51,28 @@ export async function requireStatedDelay({ api, stage }: Acting, delay: bigint):
   refuseDifferences("deployment_mismatch", [["reveal_delay_seconds", found.reveal_delay_seconds, Number(delay)]]);
 }
 
+/** A request that a wallet signs, as its person reads it before: `name` is its method and path. */
+export interface SignedRequest {
+  readonly title: string;
+  readonly name: string;
+  readonly facts: readonly Fact[];
+}
+
 /**
  * Explains a request, has it signed, and sends it. Where another signature may help, it is asked for again, and why is
  * shown above the button. What was explained with the request before it (`following`) is signed without another question.
  */
 export async function signed<Value>(
-  context: Acting,
-  title: string,
-  request: string,
-  facts: readonly Fact[],
+  { account, settings, stage }: Acting,
+  { title, name, facts }: SignedRequest,
   send: () => Promise<Value>,
   isExplained = false,
 ): Promise<Value> {
-  const { account, settings, stage } = context;
   const shown: Fact[] = [
     ...facts,
     [t`Signed by`, account],
     [t`What a signature allows`, t`this one request, for five minutes; it moves no money and no right`],
-    [t`Request`, request],
+    [t`Request`, name],
     [t`Sent to`, new URL(settings.apiUrl).host],
   ];
   let why: readonly Fact[] = [];
@@ -103,8 +103,8 @@ export function requireNoKey(what: string, text: string): void {
 }
 
 /** Facts of a request that the wallet signs right after another one, shown with that one. */
-export function following(request: string, facts: readonly Fact[]): Fact[] {
-  return [[t`Then the wallet asks once more`, t`for the signature of a second request`], [t`Second request`, request], ...facts];
+export function following({ name, facts }: SignedRequest): Fact[] {
+  return [[t`Then the wallet asks once more`, t`for the signature of a second request`], [t`Second request`, name], ...facts];
 }
 
 /** Refuses an address outside of the deployment's bucket, whatever the API says: `storage_mismatch`. */

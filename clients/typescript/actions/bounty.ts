@@ -4,10 +4,9 @@
  */
 
 import type { Address } from "viem";
-import { pinnedBounty, ServiceError } from "../src/acting.js";
-import type { HubAnswer } from "../src/acting.js";
+import { pinnedBounty, ServiceError, type HubAnswer } from "../src/acting.js";
 import type { PinnedBounty } from "../src/opening.js";
-import { refuseDifferences } from "./answers.js";
+import { noneIf, refuseDifferences } from "./answers.js";
 import type { Context } from "./context.js";
 import type { StatedBounty } from "./settings.js";
 import { moment } from "./text.js";
@@ -70,35 +69,24 @@ export async function readState(
   };
 }
 
-/** Says why an account can do nothing on a bounty's page at the moment, and from when it may. */
-export function whyNothing(account: Address, bounty: Bounty): string {
-  const { isOpen, now, submissionDeadline, revealAt, judgingDeadline, hasSubmissions, guardians, poster } = bounty;
-  const isGuardian = guardians.includes(account);
-  if (!isOpen) {
-    if (bounty.outcome === AWARDED && account !== bounty.winner && account !== poster && !isGuardian) {
-      return t`The bounty is over, and its award is another account's. Connect the account that took part.`;
-    }
-    return t`The bounty is over. What was due to this account is paid, or nothing was.`;
+/** Says why an account can do nothing on a bounty's page at the moment; from when on who may do what, the page shows. */
+export function whyNothing(account: Address, { isOpen, outcome, guardians, poster, winner, judgingDeadline }: Bounty): string {
+  if (isOpen) return t`What comes next begins at the times that this page shows; Guardians decide by ${moment(judgingDeadline)}.`;
+  if (outcome === AWARDED && ![winner, poster, ...guardians].includes(account)) {
+    return t`The bounty is over, and its award is another account's. Connect the account that took part.`;
   }
-  if (now < submissionDeadline) {
-    if (isGuardian) return t`As a Guardian of this bounty it can open and judge work from ${moment(revealAt)}.`;
-    return t`As the Poster it waits: Submissions close at ${moment(submissionDeadline)}, and Guardians decide by ${moment(judgingDeadline)}.`;
-  }
-  if (now < revealAt) return t`Submissions are closed. The work can be opened, by the Guardians alone, from ${moment(revealAt)}.`;
-  if (hasSubmissions && now < judgingDeadline) {
-    return t`Submissions are closed, and Guardians decide by ${moment(judgingDeadline)}. Come back then: what is due is claimed here.`;
-  }
-  return t`Its time is up.`;
+  return t`The bounty is over. What was due to this account is paid, or nothing was.`;
+}
+
+/** Reads a bounty of the Hub; undefined where it has none, or none yet. */
+export function hubBounty({ node, hub }: Context, id: bigint, blockTag: "latest" | "finalized" = "latest") {
+  const question = { ...hub, functionName: "getBounty", args: [id], blockTag } as const;
+  return node.readContract(question).catch(noneIf("hub_refuses"));
 }
 
 /** Refuses unless the outcome is that of a block that the chain has finalized: `not_final`. */
 export async function requireFinal(context: Context, bounty: Bounty): Promise<void> {
-  const { node, hub } = context;
-  const question = { ...hub, functionName: "getBounty", args: [bounty.id], blockTag: "finalized" } as const;
-  const final = await node.readContract(question).catch((error: unknown) => {
-    if (error instanceof ServiceError && error.code === "hub_refuses") return undefined; // not there yet
-    throw error;
-  });
+  const final = await hubBounty(context, bounty.id, "finalized");
   const isSame =
     final?.outcome === bounty.outcome &&
     final.winner.toLowerCase() === bounty.winner &&

@@ -1,13 +1,10 @@
 /** What needs the Hub alone: claims of every role, settling, and a Guardian's sign of life. */
 
-import { claimAct, heartbeatAct, settlementAct } from "../src/acting.js";
-import type { ClaimFunction } from "../src/acting.js";
-import type { Bounty } from "./bounty.js";
-import { AWARDED, requireFinal } from "./bounty.js";
+import { claimAct, heartbeatAct, settlementAct, type ClaimFunction } from "../src/acting.js";
+import { AWARDED, requireFinal, type Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { amount, moment } from "./text.js";
-import { carryOut } from "./transactions.js";
-import type { Plan } from "./transactions.js";
+import { carryOut, type Plan } from "./transactions.js";
 import type { Offer } from "./view.js";
 import { t } from "./words.js";
 
@@ -48,7 +45,7 @@ export function heartbeat(context: Context): Offer {
     title: t`Show that you are there`,
     text: t`Records on the chain that this Guardian is there. Posters see when it last was.`,
     button: t`Show that you are there`,
-    run: (stage) => carryOut({ ...context, stage }, plan),
+    run: (acting) => carryOut(acting, plan),
   };
 }
 
@@ -78,7 +75,7 @@ function claiming(context: Context, bounty: Bounty, due: bigint, functionName: C
     text: t`The contract holds it for this account. Nothing is sent automatically, and it does not expire.`,
     button: t`Claim ${shown}`,
     begins: "alone",
-    run: (stage) => carryOut({ ...context, stage }, plan),
+    run: (acting) => carryOut(acting, plan),
   };
 }
 
@@ -99,6 +96,6 @@ function settling(context: Context, { id, poster }: Bounty): Offer {
     title: t`Settle this bounty`,
     text: t`Its time is up. Settling ends it without an award, so that the Poster can claim its money. Anyone may.`,
     button: t`Settle it`,
-    run: (stage) => carryOut({ ...context, stage }, plan),
+    run: (acting) => carryOut(acting, plan),
   };
 }

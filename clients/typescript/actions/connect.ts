@@ -7,8 +7,7 @@
 import { improve } from "./reading.js";
 import { rememberedWallet } from "./remembered.js";
 import type { Session } from "./start.js";
-import { t, useWords } from "./words.js";
-import type { Words } from "./words.js";
+import { t, useWords, type Words } from "./words.js";
 
 const place = document.getElementById("wallet");
 const acting = document.getElementById("acting");

@@ -1,9 +1,7 @@
 /** What every action works with: one account of a wallet, the chain as its node shows it, and the API. */
 
-import { erc20Abi } from "viem";
-import type { Address, TypedDataDefinition } from "viem";
-import { answerOf, createApi, hubAbi } from "../src/acting.js";
-import type { Api, ApprovalTypedData } from "../src/acting.js";
+import { erc20Abi, type Address, type TypedDataDefinition } from "viem";
+import { answerOf, createApi, hubAbi, type Api, type ApprovalTypedData } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";

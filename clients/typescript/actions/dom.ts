@@ -16,9 +16,9 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A button that does something when it is pressed. */
-export function button(text: string, pressed: () => void): HTMLButtonElement {
-  const made = element("button", { type: "button" }, text);
+/** A button that does something when it is pressed; a quiet one leads away from what is asked. */
+export function button(text: string, pressed: () => void, kind?: "quiet"): HTMLButtonElement {
+  const made = element("button", { type: "button", ...(kind && { class: kind }) }, text);
   made.addEventListener("click", pressed);
   return made;
 }

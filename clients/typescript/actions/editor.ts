@@ -3,17 +3,14 @@
  * is kept in this browser, and a remark stands beside its field until the field is edited.
  */
 
-import { pageTerms, ServiceError } from "../src/acting.js";
-import type { Issue } from "../src/acting.js";
+import { pageTerms, ServiceError, type Issue } from "../src/acting.js";
 import { requireNoKey } from "./api.js";
 import { element, labelled } from "./dom.js";
 import type { Journal } from "./journal.js";
 import { deadlineOf, escrowHint, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
-import { factList, problem } from "./stage.js";
-import type { Fact } from "./stage.js";
-import { counted } from "./text.js";
-import type { Token } from "./text.js";
+import { factList, problem, type Fact } from "./stage.js";
+import { counted, type Token } from "./text.js";
 import { t } from "./words.js";
 
 const DRAFT = "page";
@@ -58,7 +55,7 @@ export function isAboutPage(error: unknown): error is ServiceError {
 export class Editor {
   readonly shown: readonly HTMLElement[];
   #desk: Desk;
-  readonly #fields: Readonly<Record<keyof Filled, Field>>;
+  readonly #fields = {} as Record<keyof Filled, Field>;
   readonly #lists = new Map<keyof Filled, HTMLElement>();
   /** Why the page was not taken, by field, until the field is edited. */
   readonly #refused = new Map<keyof Filled, readonly string[]>();
@@ -72,32 +69,15 @@ export class Editor {
 
   private constructor(desk: Desk, draft: Filled | undefined) {
     this.#desk = desk;
-    const unit = element("select", { "aria-label": t`Unit of the judging window` });
-    for (const [seconds, name] of [[60, t`minutes`], [3_600, t`hours`], [DAY, t`days`]] as const) {
-      unit.append(element("option", { value: String(seconds) }, name));
-    }
-    this.#fields = {
-      title: element("input", { type: "text", maxlength: "200" }),
-      summary: element("textarea", { rows: "3", maxlength: "2000" }),
-      escrow: element("input", { type: "text", inputmode: "decimal", autocomplete: "off" }),
-      deadline: element("input", { type: "datetime-local" }),
-      window: element("input", { type: "text", inputmode: "numeric", autocomplete: "off" }),
-      windowUnit: unit,
-      criteria: element("textarea", { rows: "5" }),
-      deliverables: element("textarea", { rows: "3" }),
-      language: element("input", { type: "text", maxlength: "35", placeholder: "en", autocomplete: "off" }),
-      contact: element("input", { type: "text", maxlength: "200", autocomplete: "off" }),
-      tags: element("input", { type: "text", maxlength: "160", autocomplete: "off" }),
-      body: element("textarea", { rows: "14", spellcheck: "true" }),
-      finished: element("textarea", { rows: "20", spellcheck: "true" }),
-    };
+    const form = this.#form(desk.token.symbol);
     for (const [name, value] of Object.entries(draft ?? BEGINNING)) {
       if (name !== "deadline") this.#fields[name as keyof Filled].value = value as string;
     }
     const deadline = draft === undefined ? Math.floor(Date.now() / 3_600_000) * 3_600 + DEADLINE_DAYS * DAY : draft.deadline;
     this.#fields.deadline.value = deadline === undefined ? "" : localText(deadline);
     const note = element("p", { class: "muted" }, t`Nothing is sent before you go on, and nothing is published before you sign.`);
-    this.shown = [this.#refusal, this.#written(desk.token.symbol), this.#sums, note];
+    if (this.#fields.finished.value !== "") openFold(this.#fields.finished);
+    this.shown = [this.#refusal, form, this.#sums, note];
     for (const [name, field] of Object.entries(this.#fields)) {
       field.addEventListener("input", () => this.#edited(name === "windowUnit" ? "window" : (name as keyof Filled)));
     }
@@ -171,8 +151,7 @@ export class Editor {
       const typed = this.#wrongAsTyped(name, filled);
       const texts = typed === undefined ? (this.#refused.get(name) ?? []) : [typed];
       list.replaceChildren(...texts.map((each) => element("li", {}, each)));
-      const folded = list.closest("details");
-      if (texts.length > 0 && folded !== null) folded.open = true;
+      if (texts.length > 0) openFold(list);
       this.#fields[name].setAttribute("aria-invalid", String(texts.length > 0));
     }
     this.#sums.hidden = filled.finished !== "";
@@ -189,40 +168,46 @@ export class Editor {
     return escrow === undefined ? escrowHint(token) : outlook.against(escrow);
   }
 
-  #written(symbol: string): HTMLElement {
+  /** Makes the fields, each with its label, what it is for, and the place for what is wrong with it. */
+  #form(symbol: string): HTMLElement {
     const clock = new Intl.DateTimeFormat("en", { timeZoneName: "longGeneric" });
     const name = clock.formatToParts(new Date()).find(({ type }) => type === "timeZoneName")?.value ?? "";
     const zone = `${name} (${clock.resolvedOptions().timeZone})`;
+    const line = (attributes: Readonly<Record<string, string>>) => element("input", { type: "text", autocomplete: "off", ...attributes });
+    const text = (rows: string, attributes = {}) => element("textarea", { rows, ...attributes });
+    const window = this.#part("window", line({ inputmode: "numeric" }), t`Judging window`, t`How long the Guardians have, once they can open the work.`);
+    const unit = (this.#fields.windowUnit = element("select", { "aria-label": t`Unit of the judging window` }));
+    for (const [seconds, name] of [[60, t`minutes`], [3_600, t`hours`], [DAY, t`days`]] as const) {
+      unit.append(element("option", { value: String(seconds) }, name));
+    }
+    this.#fields.window.insertAdjacentElement("afterend", unit);
     const entry = t`One on each line. Each decides on its own, and two people must come to the same answer.`;
-    const window = this.#part("window", t`Judging window`, t`How long the Guardians have, once they can open the work.`);
-    this.#fields.window.insertAdjacentElement("afterend", this.#fields.windowUnit);
     const whole = t`Markdown with frontmatter, exactly as it will be published. It takes the place of all fields above.`;
-    const finished = this.#part("finished", t`Page`, whole);
     return element(
       "div",
       { class: "editor" },
-      this.#part("title", t`Title`, t`What is to be made, in one line.`),
-      this.#part("summary", t`Summary`, t`What it does and for whom, in two or three sentences. Lists show it.`),
-      this.#part("escrow", t`Escrow in ${symbol}`, t`What you pay. The winner gets it less the fees.`),
-      this.#part("deadline", t`Deadline`, t`Until when work is taken, by your clock: ${zone}.`),
+      this.#part("title", line({ maxlength: "200" }), t`Title`, t`What is to be made, in one line.`),
+      this.#part("summary", text("3", { maxlength: "2000" }), t`Summary`, t`What it does and for whom, in two or three sentences. Lists show it.`),
+      this.#part("escrow", line({ inputmode: "decimal" }), t`Escrow in ${symbol}`, t`What you pay. The winner gets it less the fees.`),
+      this.#part("deadline", element("input", { type: "datetime-local" }), t`Deadline`, t`Until when work is taken, by your clock: ${zone}.`),
       window,
-      this.#part("criteria", t`Acceptance criteria`, entry),
-      this.#part("deliverables", t`Deliverables`, t`What the work contains, by name: one on each line.`),
-      this.#part("body", t`Text`, t`What is needed and why, what exists already, and how it will be judged. Markdown.`),
+      this.#part("criteria", text("5"), t`Acceptance criteria`, entry),
+      this.#part("deliverables", text("3"), t`Deliverables`, t`What the work contains, by name: one on each line.`),
+      this.#part("body", text("14"), t`Text`, t`What is needed and why, what exists already, and how it will be judged. Markdown.`),
       element(
         "details",
         {},
         element("summary", {}, t`Language, contact and tags`),
-        this.#part("language", t`Language`, t`A tag such as en or pt-BR; may be left out.`),
-        this.#part("contact", t`Contact`, t`Public for ever; may be left out.`),
-        this.#part("tags", t`Tags`, t`Up to five words such as parser or data, with commas; may be left out.`),
+        this.#part("language", line({ maxlength: "35", placeholder: "en" }), t`Language`, t`A tag such as en or pt-BR; may be left out.`),
+        this.#part("contact", line({ maxlength: "200" }), t`Contact`, t`Public for ever; may be left out.`),
+        this.#part("tags", line({ maxlength: "160" }), t`Tags`, t`Up to five words such as parser or data, with commas; may be left out.`),
       ),
-      element("details", this.#fields.finished.value === "" ? {} : { open: "" }, element("summary", {}, t`Use a finished page`), finished),
+      element("details", {}, element("summary", {}, t`Use a finished page`), this.#part("finished", text("20"), t`Page`, whole)),
     );
   }
 
-  #part(name: keyof Filled, label: string, hint: string): HTMLElement {
-    const field = this.#fields[name];
+  #part(name: keyof Filled, field: Field, label: string, hint: string): HTMLElement {
+    this.#fields[name] = field;
     const list = element("ul", { class: "remarks", id: `remarks-${name}` });
     this.#lists.set(name, list);
     const part = labelled(label, field, hint);
@@ -242,6 +227,11 @@ export class Editor {
 async function draftIn(drafts: Desk["drafts"]): Promise<Filled | undefined> {
   const text = await drafts.get<string>(DRAFT);
   return text === undefined ? undefined : (JSON.parse(text) as Filled);
+}
+
+/** Opens what a part of the form is folded into, if it is. */
+function openFold(part: HTMLElement): void {
+  part.closest("details")?.setAttribute("open", "");
 }
 
 /** Gives a moment by the reader's clock, as a field for days and times takes it. */

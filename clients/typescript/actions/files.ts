@@ -9,47 +9,29 @@ import { t } from "./words.js";
 const MOST_LISTED = 200;
 const IGNORE_FILE = ".bountyignore";
 
-/** A field for a directory and one for files; what was chosen last counts. */
-export class DirectoryField {
-  readonly place = element("div");
-  #chosen: readonly File[] = [];
-  #heard: (files: readonly ArtifactFile[]) => Promise<void> = async () => undefined;
-
-  constructor() {
-    const directory = element("input", { type: "file", multiple: "", webkitdirectory: "" });
-    const files = element("input", { type: "file", multiple: "" });
-    this.place.append(labelled(t`Directory with the work`, directory), labelled(t`Or files`, files));
-    for (const input of [directory, files]) {
-      input.addEventListener("change", () => {
-        this.#chosen = [...(input.files ?? [])];
-        void this.#heard(this.#below());
+/** Fields for a directory and for files; what was chosen last counts, and is passed on each time. */
+export function directoryField(onChosen: (files: readonly ArtifactFile[]) => Promise<void>) {
+  let chosen: readonly ArtifactFile[] = [];
+  const directory = element("input", { type: "file", multiple: "", webkitdirectory: "" });
+  const single = element("input", { type: "file", multiple: "" });
+  for (const input of [directory, single]) {
+    input.addEventListener("change", () => {
+      chosen = [...(input.files ?? [])].map((file) => {
+        const [, ...below] = file.webkitRelativePath.split("/"); // without the directory's own name
+        return { path: below.length > 0 ? below.join("/") : file.name, content: file };
       });
-    }
-  }
-
-  /** Passes on the files each time some are chosen. */
-  onChosen(heard: (files: readonly ArtifactFile[]) => Promise<void>): void {
-    this.#heard = heard;
-  }
-
-  /** Gives the files below the directory; its own name is not part of their paths. */
-  files(): readonly ArtifactFile[] {
-    const found = this.#below();
-    if (found.length === 0) throw new ServiceError("nothing_chosen", t`Choose at least one file, or a directory that has one.`);
-    if (found.some(({ path }) => path === IGNORE_FILE)) {
-      const message = t`The directory has a ${IGNORE_FILE}, which this page does not follow.`;
-      const nextAction = t`Choose a copy without it and without what it names, or use service-cli solver:submit.`;
-      throw new ServiceError("ignore_file_present", message, { nextAction });
-    }
-    return found;
-  }
-
-  #below(): ArtifactFile[] {
-    return this.#chosen.map((file) => {
-      const [, ...below] = file.webkitRelativePath.split("/");
-      return { path: below.length > 0 ? below.join("/") : file.name, content: file };
+      void onChosen(chosen);
     });
   }
+  /** Gives the files; refuses none, and a directory whose ignore file would have to be followed. */
+  const files = (): readonly ArtifactFile[] => {
+    if (chosen.length === 0) throw new ServiceError("nothing_chosen", t`Choose at least one file, or a directory that has one.`);
+    if (!chosen.some(({ path }) => path === IGNORE_FILE)) return chosen;
+    throw new ServiceError("ignore_file_present", t`The directory has a ${IGNORE_FILE}, which this page does not follow.`, {
+      nextAction: t`Choose a copy without it and without what it names, or use service-cli solver:submit.`,
+    });
+  };
+  return { place: element("div", {}, labelled(t`Directory with the work`, directory), labelled(t`Or files`, single)), files };
 }
 
 /** Lists files by their paths and sizes, as many as a person may look through. */

@@ -7,8 +7,7 @@
  * the finalized chain and by this machine's clock; another number is the person's decision.
  */
 
-import { erc20Abi, hashTypedData, parseAbi } from "viem";
-import type { Address, Hex } from "viem";
+import { erc20Abi, hashTypedData, parseAbi, type Address, type Hex } from "viem";
 import {
   AUTHORIZATION_SECONDS,
   authorizationNonce,

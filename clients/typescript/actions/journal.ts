@@ -4,8 +4,7 @@
  */
 
 import type { Address } from "viem";
-import { ServiceError } from "../src/acting.js";
-import type { Deployment } from "../src/acting.js";
+import { ServiceError, type Deployment } from "../src/acting.js";
 import { t } from "./words.js";
 
 const STORE = "steps";

@@ -9,10 +9,10 @@ import type { Abi, Address, Block, Client, Hex, Log, PublicClient, TransactionRe
 import { call, getBlock, getBlockNumber, getCode, getContractEvents, getTransaction, getTransactionReceipt, readContract } from "viem/actions";
 import { eventsOf, hubAbi, RECENT_SECONDS, ServiceError } from "../src/acting.js";
 import type { Act, ActCall, ActEvent } from "../src/acting.js";
+import { isCode } from "./answers.js";
 import { refusedBy, revertData } from "./refused.js";
 import type { Token } from "./text.js";
-import { AnsweredLate, chainOf, inTime, isWrongChain } from "./wallet.js";
-import type { Wallet } from "./wallet.js";
+import { AnsweredLate, chainOf, inTime, type Wallet } from "./wallet.js";
 import { t } from "./words.js";
 
 /** An event of the Hub that shows that something was done; `args` are its indexed values and others to compare. */
@@ -150,7 +150,7 @@ export class Node {
 
   /** Gives the Hub's own refusal, wherever in an error its data is; anything else is a chain that cannot be read. */
   #explained(error: unknown): ServiceError {
-    const wrongChain = causeOf(error, isWrongChain);
+    const wrongChain = causeOf(error, (each) => isCode(each, "wrong_chain"));
     if (wrongChain !== null) return wrongChain as ServiceError;
     if (causeOf(error, (each) => each instanceof ContractFunctionZeroDataError) !== null) {
       const nextAction = t`Check which network the wallet uses.`;

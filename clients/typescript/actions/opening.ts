@@ -7,9 +7,8 @@ import type { Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Beacon, Envelope, Progress } from "../src/opening.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { following, requireBucket, signed } from "./api.js";
-import { AWARDED } from "./bounty.js";
-import type { Bounty } from "./bounty.js";
+import { following, requireBucket, signed, type SignedRequest } from "./api.js";
+import { AWARDED, type Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { element, labelled, paced, pause } from "./dom.js";
 import { fileList } from "./files.js";
@@ -17,15 +16,13 @@ import type { Fact } from "./stage.js";
 import type { Numbered } from "./submissions.js";
 import { bytes, counted } from "./text.js";
 import type { Offer } from "./view.js";
-import { finalWinner } from "./witnesses.js";
-import type { Recorded } from "./witnesses.js";
+import { finalWinner, type Recorded } from "./witnesses.js";
 import { t } from "./words.js";
 
 const MOST_KEY_BYTES = 64 * 1024;
 const NO_KEY: Hex = `0x${"0".repeat(64)}`;
 const DELIVERY_MILLISECONDS = 5_000;
 const OPTIONAL_MILLISECONDS = 3_000;
-const READING: readonly Fact[] = [[t`What it does`, t`downloads a Submission as it was sealed; it is opened in this page`]];
 
 /** A Submission as the service holds it, checked against the chain. */
 interface Fetched {
@@ -43,7 +40,7 @@ export function openingOffers(context: Context, bounty: Bounty, isDelivered: boo
       title: t`Deliver the key of the winning work`,
       text: t`Until a Guardian does, the Poster cannot open the work. The key is sealed to the deployment, which passes it on to the Poster alone.`,
       button: t`Deliver the key`,
-      run: (stage) => deliver({ ...context, stage }, bounty),
+      run: (acting) => deliver(acting, bounty),
     });
   }
   if (isAwarded && account === bounty.poster) {
@@ -54,7 +51,7 @@ export function openingOffers(context: Context, bounty: Bounty, isDelivered: boo
       text: isDelivered === false ? waits : plain,
       button: t`Get the work`,
       begins: "alone",
-      run: (stage) => openAsPoster({ ...context, stage }, bounty),
+      run: (acting) => openAsPoster(acting, bounty),
     });
   }
   return offers;
@@ -98,22 +95,25 @@ async function deliver(context: Acting, bounty: Bounty): Promise<void> {
   const { stage } = context;
   const named = await finalWinner(context, bounty);
   const key = await deliveryKey(context);
-  const keys = new KeyField();
+  const keys = keyField();
   stage.say("");
   const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Go on`, () => keys.read());
-  const request = `POST /api/bounties/${bounty.id}/delivery/wrap`;
-  const facts: Fact[] = [
-    [t`What it does`, t`lets the Poster ${bounty.poster} open the winning work, and nobody else`],
-    [t`Sealed to`, t`the delivery key ${key}, as the chain has it`],
-  ];
-  const fetched = await fetchSubmission(context, bounty, named, following(request, facts));
+  const request: SignedRequest = {
+    title: t`Deliver the key of the winning work`,
+    name: `POST /api/bounties/${bounty.id}/delivery/wrap`,
+    facts: [
+      [t`What it does`, t`lets the Poster ${bounty.poster} open the winning work, and nobody else`],
+      [t`Sealed to`, t`the delivery key ${key}, as the chain has it`],
+    ],
+  };
+  const fetched = await fetchSubmission(context, bounty, named, following(request));
   const identity = await contentKey(context, bounty, fetched, keyring);
   const { wrapContentKey } = await import("./work.js");
   const path = { bounty_id: bounty.id.toString() };
   const wrapped = { wrapped_key: wrapContentKey(identity, key) };
   const body = { solver_address: named.solver, submission_commitment: named.commitment, ...wrapped };
   const send = () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body }));
-  await signed(context, t`Deliver the key of the winning work`, request, facts, send, true);
+  await signed(context, request, send, true);
   const next = t`Next, the Poster ${bounty.poster} can open the work on this page.`;
   stage.done(t`The key of the winning work is delivered.`, element("p", {}, next));
 }
@@ -133,16 +133,17 @@ async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
   const own = await publicKeyOf(fresh);
   const path = { bounty_id: bounty.id.toString() };
   const body = { poster_ephemeral_public_key: own };
-  const retrieved = await signed(
-    context,
-    t`Get the key of the winning work`,
-    `POST /api/bounties/${bounty.id}/delivery/retrieve`,
-    [
+  const request: SignedRequest = {
+    title: t`Get the key of the winning work`,
+    name: `POST /api/bounties/${bounty.id}/delivery/retrieve`,
+    facts: [
       [t`What it does`, t`has the key of the winning work sealed to a key that this page made just now`],
       [t`Key of this page`, own],
-      ...following(contentRequest(bounty, named), [[t`What the second does`, READING[0]?.[1] ?? ""]]),
+      ...following(reading(bounty, named)),
     ],
-    () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/retrieve", { params: { path }, body })),
+  };
+  const retrieved = await signed(context, request, () =>
+    answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/retrieve", { params: { path }, body })),
   );
   refuseDifferences("winner_mismatch", [
     ["solver_address", retrieved.solver_address, named.solver],
@@ -166,27 +167,26 @@ async function deliveryKey({ node, hub, api, stage }: Acting): Promise<Hex> {
   return key;
 }
 
-/** Where a Guardian chooses the file with its keys, which is read here and sent nowhere. */
-export class KeyField {
-  readonly place: HTMLElement;
-  readonly #input = element("input", { type: "file" });
-
-  constructor() {
-    const hint = t`Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read here and sent nowhere.`;
-    this.place = labelled(t`File with your encryption keys`, this.#input, hint);
-  }
-
+/** A field for the file with a Guardian's keys, which is read here and sent nowhere. */
+export function keyField() {
+  const input = element("input", { type: "file" });
+  const hint = t`Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read here and sent nowhere.`;
   /** Gives the identities of the file that was chosen; `nothing_chosen` without one. */
-  async read(): Promise<string[]> {
+  const read = async (): Promise<string[]> => {
     const { identitiesOf } = await import("./work.js");
-    const file = this.#input.files?.[0];
+    const file = input.files?.[0];
     if (file !== undefined && file.size <= MOST_KEY_BYTES) return identitiesOf(await file.text());
     throw new ServiceError("nothing_chosen", t`Choose the file with your encryption keys.`);
-  }
+  };
+  return { place: labelled(t`File with your encryption keys`, input, hint), read };
 }
 
-function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
-  return `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`;
+function reading(bounty: Bounty, { commitment }: Recorded): SignedRequest {
+  return {
+    title: t`Read the sealed work`,
+    name: `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`,
+    facts: [[t`What it does`, t`downloads a Submission as it was sealed; it is opened in this page`]],
+  };
 }
 
 /**
@@ -204,8 +204,8 @@ async function fetchSubmission(
   const path = { bounty_id: bounty.id.toString(), submission_commitment: named.commitment };
   const route = "/api/bounties/{bounty_id}/submissions/{submission_commitment}/content";
   const send = () => answerOf(context.api.GET(route, { params: { path } }));
-  const title = t`Read the sealed work`;
-  const content = await signed(context, title, contentRequest(bounty, named), [...READING, ...next], send, isExplained);
+  const request = reading(bounty, named);
+  const content = await signed(context, { ...request, facts: [...request.facts, ...next] }, send, isExplained);
   const { envelopeDifferences, parseEnvelope } = await import("./work.js");
   refuseDifferences("read_model_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
   const envelope = parseEnvelope(content.envelope);

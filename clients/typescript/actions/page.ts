@@ -2,8 +2,7 @@
 
 import { parseUnits } from "viem";
 import type { Issue } from "../src/acting.js";
-import { counted } from "./text.js";
-import type { Token } from "./text.js";
+import { counted, type Token } from "./text.js";
 import { t } from "./words.js";
 
 /** The fields of the form. Lists have an entry on each line. */

@@ -7,11 +7,10 @@
 import { erc20Abi } from "viem";
 import { answerOf, commitmentOf, guardianRosterHash, isIssue, pageTerms, ServiceError } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { requireStatedDelay, signed } from "./api.js";
+import { requireStatedDelay, signed, type SignedRequest } from "./api.js";
 import type { Acting, Context } from "./context.js";
 import { element } from "./dom.js";
-import { Editor, forgetPage, isAboutPage } from "./editor.js";
-import type { Outlook } from "./editor.js";
+import { Editor, forgetPage, isAboutPage, type Outlook } from "./editor.js";
 import { authorized, create, creationStep, domainOf, feesOf, fundingName, liveOf, nonceOf } from "./funding.js";
 import { refundDay, requireNoOtherText } from "./funding.js";
 import type { Conditions, Funding, Job } from "./funding.js";
@@ -19,10 +18,8 @@ import { Journal } from "./journal.js";
 import { transactionLine } from "./results.js";
 import type { Settings } from "./settings.js";
 import type { Fact } from "./stage.js";
-import { amount, bytes, moment, printable } from "./text.js";
-import type { Token } from "./text.js";
-import { escrowsOf } from "./witnesses.js";
-import type { Escrow } from "./witnesses.js";
+import { amount, bytes, moment, printable, type Token } from "./text.js";
+import { escrowsOf, type Escrow } from "./witnesses.js";
 import type { Offer } from "./view.js";
 import { t } from "./words.js";
 
@@ -54,20 +51,18 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
 }
 
 /** Offered to everyone on the page for it. */
-export function publishOffer(context: Context): Offer {
-  return {
-    title: t`Publish and fund a challenge`,
-    text: t`What you write is kept in this browser until the bounty is there.`,
-    button: t`Write the page`,
-    begins: "always",
-    run: (stage) => context.journal.alone("publish", () => publish({ ...context, stage })),
-  };
-}
+export const PUBLISHING: Offer = {
+  title: t`Publish and fund a challenge`,
+  text: t`What you write is kept in this browser until the bounty is there.`,
+  button: t`Write the page`,
+  begins: "always",
+  run: (acting) => acting.journal.alone("publish", () => publish(acting)),
+};
 
 async function publish(context: Acting): Promise<void> {
   const { stage } = context;
   const conditions = await readConditions(context);
-  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions.held, conditions.minEscrow) };
+  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions) };
   const form = await (editor ??= Editor.open(desk));
   form.use(desk);
   document.querySelector("form.unconnected")?.remove();
@@ -172,15 +167,24 @@ async function readConditions({ node, hub, token, account, settings }: Context):
 /** What is taken of an escrow, and when the work can be opened. */
 type Figures = Pick<Conditions, "protocolFeeBps" | "guardianFeeBps" | "revealDelay">;
 
-/** What terms come to while they are written; nothing of it is signed. */
-function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint): Outlook {
+/** What an amount is refused for. */
+type Bounds = Pick<Conditions, "held" | "minEscrow">;
+
+/** Says what contract and account have against an amount; undefined for nothing. */
+function against(escrow: bigint, { held, minEscrow }: Bounds, token: Token): string | undefined {
+  if (escrow < minEscrow) return t`Write at least ${amount(minEscrow, token)}.`;
+  return escrow > held ? t`Your account holds ${amount(held, token)} only.` : undefined;
+}
+
+/** What terms come to while they are written, with a wallet or without; nothing of it is signed. */
+function outlookOf(token: Token, figures: Figures, bounds?: Bounds): Outlook {
   const facts: Outlook["facts"] = (escrow, deadline, window) => {
     const shown: Fact[] = [];
     if (escrow !== undefined) {
       const { protocolFee, guardianFee } = feesOf(escrow, figures);
       shown.push([t`You pay`, amount(escrow, token)], [t`The winner gets`, amount(escrow - protocolFee - guardianFee, token)]);
     }
-    if (held !== undefined) shown.push([t`Your balance`, amount(held, token)]);
+    if (bounds !== undefined) shown.push([t`Your balance`, amount(bounds.held, token)]);
     if (deadline !== undefined) shown.push([t`Closes`, moment(deadline)]);
     if (deadline !== undefined && window !== undefined) {
       const ends = BigInt(deadline) + figures.revealDelay + BigInt(window);
@@ -188,20 +192,16 @@ function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint
     }
     return shown;
   };
-  const against = (escrow: bigint) => {
-    if (least !== undefined && escrow < least) return t`Write at least ${amount(least, token)}.`;
-    return held !== undefined && escrow > held ? t`Your account holds ${amount(held, token)} only.` : undefined;
-  };
-  return { facts, against };
+  return { facts, against: (escrow) => bounds && against(escrow, bounds, token) };
 }
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
 function requireFundable({ token, account }: Context, { page: terms, conditions }: Job): void {
-  const { now, guardians, minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held } = conditions;
+  const { now, guardians, minJudging, maxJudging, minSubmission, maxSubmission } = conditions;
   const { escrowAmount, submissionDeadline, judgingWindow } = terms;
+  const wrong = against(escrowAmount, conditions, token);
   const checks: [boolean, string, string][] = [
-    [escrowAmount < minEscrow, "escrow_amount", t`must be at least ${minEscrow}, which is ${amount(minEscrow, token)}`],
-    [escrowAmount > held, "escrow_amount", t`the account holds ${amount(held, token)} only`],
+    [wrong !== undefined, "escrow_amount", wrong ?? ""],
     [
       judgingWindow < minJudging || judgingWindow > maxJudging,
       "judging_window_seconds",
@@ -274,16 +274,17 @@ async function review(context: Acting, page: string, job: Job): Promise<void> {
   const size = new TextEncoder().encode(page).length;
   const headers = { "Content-Type": "text/markdown" };
   const params = { query: { poster_address: account } };
-  const answer = await signed(
-    context,
-    t`Publish the page`,
-    `POST /api/bounty-challenge-specs/prepare-publication?poster_address=${account}`,
-    [
+  const request: SignedRequest = {
+    title: t`Publish the page`,
+    name: `POST /api/bounty-challenge-specs/prepare-publication?poster_address=${account}`,
+    facts: [
       [t`What it does`, t`has the page reviewed and stored, under your name and for everybody to read; no money moves yet`],
       [t`Page`, `${printable(title)}, ${bytes(size)}`],
       [t`Commitment of the page`, commitment],
     ],
-    () => typed("PreparedPublication", answerOf(api.POST("/api/bounty-challenge-specs/prepare-publication", { params, body: page, headers }))),
+  };
+  const answer = await signed(context, request, () =>
+    typed("PreparedPublication", answerOf(api.POST("/api/bounty-challenge-specs/prepare-publication", { params, body: page, headers }))),
   );
   const { name: domain, version } = await domainOf(context);
   const theirs = answer.authorization_typed_data["domain"] as Readonly<Record<string, unknown>> | undefined;

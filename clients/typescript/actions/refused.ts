@@ -1,10 +1,8 @@
 /** What the Hub refuses, as who acts on a page reads it: times are dates, amounts tokens, and the next step is here. */
 
-import { decodeErrorResult } from "viem";
-import type { Hex } from "viem";
+import { decodeErrorResult, type Hex } from "viem";
 import { hubAbi, REFUSALS, REFUSED_TIMES, ServiceError } from "../src/acting.js";
-import { amount, moment } from "./text.js";
-import type { Token } from "./text.js";
+import { amount, moment, type Token } from "./text.js";
 import { t } from "./words.js";
 
 const RELOAD = t`Reload the page to see what the bounty permits now.`;

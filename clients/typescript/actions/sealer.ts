@@ -3,8 +3,7 @@
  * WebAssembly, and it may send nothing anywhere: the policy of its own answer says so (services/api, `pages/policy.py`).
  */
 
-import { sealSubmission, ServiceError } from "../src/sealing.js";
-import type { ArtifactFile, ErrorDetails, SealFor } from "../src/sealing.js";
+import { sealSubmission, ServiceError, type ArtifactFile, type ErrorDetails, type SealFor } from "../src/sealing.js";
 import { paced } from "./dom.js";
 
 /** What to seal, and the file of the origin's private file system that takes the ciphertext. */

@@ -1,6 +1,7 @@
 /** The part of the page in which one act happens: what it shows, what it asks, and what it waits for. */
 
 import { ServiceError } from "../src/acting.js";
+import { isCode } from "./answers.js";
 import { button, element } from "./dom.js";
 import { printable } from "./text.js";
 import { t } from "./words.js";
@@ -64,7 +65,7 @@ export class Stage {
       try {
         return await work();
       } catch (error) {
-        if (!(error instanceof ServiceError) || error.code !== "declined") throw error;
+        if (!isCode(error, "declined")) throw error;
         this.say("");
       }
     }
@@ -86,7 +87,7 @@ export class Stage {
         "p",
         { class: "buttons" },
         ...buttons.map((text) => button(text, () => resolve(text))),
-        quiet(t`Not now`, reject),
+        button(t`Not now`, reject, "quiet"),
       ),
     ]);
   }
@@ -102,7 +103,7 @@ export class Stage {
     return this.#waited((resolve, reject) => {
       const wrong = element("div", { role: "alert" });
       const buttons = element("p", { class: "buttons" }, element("button", {}, yes));
-      if (isEndable) buttons.append(quiet(t`Not now`, reject));
+      if (isEndable) buttons.append(button(t`Not now`, reject, "quiet"));
       const form = element("form", {}, ...fields, wrong, buttons);
       form.addEventListener("submit", (event) => {
         event.preventDefault();
@@ -120,7 +121,7 @@ export class Stage {
    * What was begun may still happen. Work that asks again and again looks at the signal.
    */
   async until<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
-    const stop = quiet(t`Stop waiting`, () => this.#waiting?.abort(noLonger()));
+    const stop = button(t`Stop waiting`, () => this.#waiting?.abort(noLonger()), "quiet");
     const shown = setTimeout(() => this.#stop.replaceChildren(stop), STOP_MILLISECONDS);
     try {
       return await this.#unlessOver(work);
@@ -152,7 +153,7 @@ export class Stage {
   fail(error: unknown): void {
     this.say("");
     this.#body.replaceChildren();
-    if (error instanceof ServiceError && error.code === CANCELLED) return;
+    if (isCode(error, CANCELLED)) return;
     const alert = notice(error);
     this.#body.append(alert);
     alert.focus();
@@ -193,12 +194,6 @@ function cancelled(): ServiceError {
 function noLonger(): ServiceError {
   const nextAction = t`What the wallet was asked, or what was sent, may still happen. Press the button again to go on: the page looks for it first.`;
   return new ServiceError("stopped", t`This page has stopped waiting.`, { nextAction });
-}
-
-function quiet(text: string, pressed: () => void): HTMLButtonElement {
-  const made = button(text, pressed);
-  made.className = "quiet";
-  return made;
 }
 
 /** Shows an error as a person reads it: what happened, what is wrong, what to do next. */

@@ -3,21 +3,17 @@
 import { ServiceError } from "../src/acting.js";
 import { readState, whyNothing } from "./bounty.js";
 import { heartbeat, hubOffers } from "./claims.js";
-import { makeContext } from "./context.js";
-import type { Context } from "./context.js";
+import { makeContext, type Context } from "./context.js";
 import { pause } from "./dom.js";
 import { deliveredOf, openingOffers } from "./opening.js";
-import { publishOffer, showForm } from "./publish.js";
+import { PUBLISHING, showForm } from "./publish.js";
 import { rememberWallet, rememberedWallet } from "./remembered.js";
-import { readSettings } from "./settings.js";
-import type { Settings } from "./settings.js";
+import { readSettings, type Settings } from "./settings.js";
 import { notice, Stage } from "./stage.js";
 import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
-import { View } from "./view.js";
-import type { Offer, State } from "./view.js";
-import { Wallet, discover } from "./wallet.js";
-import type { Announced } from "./wallet.js";
+import { View, type Offer, type State } from "./view.js";
+import { Wallet, discover, type Announced } from "./wallet.js";
 import { t } from "./words.js";
 
 const PATIENCE_MILLISECONDS = 500;
@@ -131,7 +127,7 @@ export class Session {
     const turn = this.#turn;
     const stage = new Stage();
     this.#set({ ...before, stage, isRunning: true });
-    this.#running = offer.run(stage).catch((error: unknown) => stage.fail(error));
+    this.#running = offer.run({ ...before.context, stage }).catch((error: unknown) => stage.fail(error));
     await this.#running;
     const [offers, why] = await offersOf(before.context).catch(() => [before.offers, before.why] as const);
     const state = this.#state;
@@ -177,7 +173,7 @@ export class Session {
 async function offersOf(context: Context): Promise<readonly [readonly Offer[], string]> {
   const { actions, bounty: stated } = context.settings;
   if (actions === "guardians") return [[heartbeat(context)], ""];
-  if (actions === "publish") return [[publishOffer(context)], ""];
+  if (actions === "publish") return [[PUBLISHING], ""];
   if (stated === undefined) return [[], ""];
   const bounty = await readState(context, stated);
   const all = [

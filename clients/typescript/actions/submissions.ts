@@ -7,8 +7,7 @@ import type { Bounty } from "./bounty.js";
 import type { Acting } from "./context.js";
 import { button, element } from "./dom.js";
 import { counted, short } from "./text.js";
-import { activeOf } from "./witnesses.js";
-import type { Recorded } from "./witnesses.js";
+import { activeOf, type Recorded } from "./witnesses.js";
 import { t } from "./words.js";
 
 /** A Submission that the Hub records, by its number on the page: the earliest is the first. */
@@ -22,9 +21,6 @@ export interface Listing {
   /** How many further ones the API counts, and lists nowhere: a stranger can record a thousand for a few dollars. */
   readonly unlisted: number;
 }
-
-/** In the place of a number: the earliest Submission is the first. */
-const NONE = 0;
 
 /**
  * Lists the Submissions of a bounty: of its detail, which has the first thousand, each looked up in the Hub and numbered as
@@ -61,38 +57,32 @@ export function submissionName({ number, solver }: Numbered): string {
   return t`Submission ${number} · ${short(solver)}`;
 }
 
-/** Makes a table of Submissions, each to be opened or awarded. */
-export function workTable(recorded: readonly Numbered[], opened: ReadonlySet<number>, open: (work: Numbered) => void): HTMLElement {
-  const group = `verdict-${crypto.randomUUID()}`;
-  const award = (number: number, text: string, title = ""): HTMLElement => {
-    const radio = element("input", { type: "radio", name: group, value: String(number), id: `${group}-${number}` });
-    return element("th", { scope: "row" }, radio, " ", element("label", { for: radio.id, title }, text));
-  };
+/** A table in which each Submission is opened or awarded; without a choice of the person nothing is chosen. */
+export function workTable(recorded: readonly Numbered[], opened: ReadonlySet<number>, open: (work: Numbered) => void) {
+  const name = `verdict-${crypto.randomUUID()}`;
   const body = element("tbody");
+  const radios = new Map<HTMLInputElement, Numbered | undefined>();
+  const seen = new Map<Numbered, HTMLElement>();
+  const award = (work: Numbered | undefined, text: string): HTMLElement => {
+    const radio = element("input", { type: "radio", name, id: `${name}-${radios.size}` });
+    radios.set(radio, work);
+    return element("th", { scope: "row" }, radio, " ", element("label", { for: radio.id, title: work?.commitment ?? "" }, text));
+  };
+  const showOpened = (work: Numbered) => seen.get(work)?.replaceChildren(element("span", { class: "yes" }, t`opened here`));
   for (const work of recorded) {
-    const { number, commitment } = work;
-    const go = button(t`Open`, () => open(work));
-    go.className = "quiet";
+    const go = button(t`Open`, () => open(work), "quiet");
     go.setAttribute("aria-label", t`Open ${submissionName(work)}`);
-    const hash = element("code", { class: "hash", title: commitment }, short(commitment));
-    const seen = element("td", { "data-opened": String(number) }, opened.has(number) ? openedHere() : "");
-    body.append(element("tr", {}, award(number, submissionName(work), commitment), element("td", {}, hash), seen, element("td", {}, go)));
+    const hash = element("code", { class: "hash", title: work.commitment }, short(work.commitment));
+    const cell = element("td");
+    seen.set(work, cell);
+    if (opened.has(work.number)) showOpened(work);
+    body.append(element("tr", {}, award(work, submissionName(work)), element("td", {}, hash), cell, element("td", {}, go)));
   }
-  body.append(element("tr", {}, award(NONE, t`No valid Submission`), element("td", { colspan: "3" })));
-  return element("table", { class: "works" }, body);
-}
-
-/** Shows in a table that one was opened in this browser. */
-export function showOpened(table: HTMLElement, { number }: Numbered): void {
-  table.querySelector(`[data-opened="${number}"]`)?.replaceChildren(openedHere());
-}
-
-/** Gives what is chosen in a table: undefined where nothing is, else a list that is empty for no valid Submission. */
-export function chosenIn(table: HTMLElement, recorded: readonly Numbered[]): readonly Numbered[] | undefined {
-  const chosen = table.querySelector<HTMLInputElement>("input:checked");
-  return chosen === null ? undefined : recorded.filter(({ number }) => number === Number(chosen.value));
-}
-
-function openedHere(): HTMLElement {
-  return element("span", { class: "yes" }, t`opened here`);
+  body.append(element("tr", {}, award(undefined, t`No valid Submission`), element("td", { colspan: "3" })));
+  /** Gives what is chosen, if anything is; of that undefined is no valid Submission. */
+  const chosen = (): readonly [Numbered | undefined] | undefined => {
+    const checked = [...radios.keys()].find((radio) => radio.checked);
+    return checked && [radios.get(checked)];
+  };
+  return { place: element("table", { class: "works" }, body), chosen, showOpened };
 }

@@ -9,11 +9,11 @@ import { answerOf, commitmentOf, hubCall, likelySecrets, pageTerms, ServiceError
 import type { Progress, Schemas } from "../src/acting.js";
 import type { ArtifactFile, Envelope } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
-import { detailOf, following, requireBucket, signed } from "./api.js";
+import { detailOf, following, requireBucket, signed, type SignedRequest } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { element, labelled, paced } from "./dom.js";
-import { DirectoryField, fileList } from "./files.js";
+import { directoryField, fileList } from "./files.js";
 import { beaconOf } from "./opening.js";
 import type { Fact } from "./stage.js";
 import { removeOthers, requireFiles, storedAt } from "./stored.js";
@@ -37,7 +37,7 @@ interface Sealed {
 /** Offered to everyone but the Poster and the Guardians while the bounty accepts Submissions. */
 export function submitOffers(context: Context, bounty: Bounty): Offer[] {
   const { isOpen, now, submissionDeadline, poster, guardians } = bounty;
-  const { account, journal } = context;
+  const { account } = context;
   if (!isOpen || now >= submissionDeadline) {
     void forget(context, bounty).catch(() => undefined); // nothing can be recorded any more
     return [];
@@ -50,7 +50,7 @@ export function submitOffers(context: Context, bounty: Bounty): Offer[] {
         t`Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
       button: t`Submit work`,
       begins: "alone",
-      run: (stage) => journal.alone(`submit ${bounty.id}`, () => submit({ ...context, stage }, bounty)),
+      run: (acting) => acting.journal.alone(`submit ${bounty.id}`, () => submit(acting, bounty)),
     },
   ];
 }
@@ -165,11 +165,10 @@ async function keptOf(context: Acting, bounty: Bounty): Promise<Sealed | undefin
 
 /** Has files chosen; what will be sealed, and whose word it rests on, is shown as they are. */
 async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<readonly ArtifactFile[]> {
-  const field = new DirectoryField();
   const agreed = element("input", { type: "checkbox" });
   const shown = element("div");
   let secrets: readonly string[] = [];
-  field.onChosen(async (files) => {
+  const field = directoryField(async (files) => {
     secrets = await likelySecrets(files);
     const sized = files.map(({ path, content }) => ({ path, size: sizeOf(content) }));
     const names = secrets.slice(0, 10).map((path) => printable(path));
@@ -240,16 +239,15 @@ async function upload(context: Acting, envelope: Envelope, { commitment, file: n
   const route = "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url";
   const body = { ciphertext_sha256: ciphertext.sha256, ciphertext_byte_length: ciphertext.byte_length };
   const path = { bounty_id, solver_address };
-  const target = await signed(
-    context,
-    t`Get an address for the upload`,
-    `POST /api/bounties/${bounty_id}/submissions/${solver_address}/artifact-upload-url`,
-    [
+  const request: SignedRequest = {
+    title: t`Get an address for the upload`,
+    name: `POST /api/bounties/${bounty_id}/submissions/${solver_address}/artifact-upload-url`,
+    facts: [
       [t`What it does`, t`lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`],
-      ...following(prepareRequest(envelope), prepareFacts(commitment)),
+      ...following(preparation(envelope, commitment)),
     ],
-    () => answerOf(context.api.POST(route, { params: { path }, body })),
-  );
+  };
+  const target = await signed(context, request, () => answerOf(context.api.POST(route, { params: { path }, body })));
   refuseDifferences("locator_mismatch", [["storage_locator", target.storage_locator, ciphertext.storage_locator]]);
   requireBucket(context, target.upload_url);
   const onProgress = paced(({ done }: Progress) => stage.say(t`Uploading: ${bytes(done)} of ${bytes(file.size)}.`));
@@ -262,29 +260,23 @@ async function upload(context: Acting, envelope: Envelope, { commitment, file: n
     });
 }
 
-function prepareRequest({ bounty_id, solver_address }: Envelope): string {
-  return `POST /api/bounties/${bounty_id}/submissions/${solver_address}/prepare`;
-}
-
-function prepareFacts(commitment: Hex): Fact[] {
-  return [
-    [t`What it does`, t`stores the envelope of your work, whose commitment you record on the chain next`],
-    [t`Commitment of the work`, commitment],
-  ];
+function preparation({ bounty_id, solver_address }: Envelope, commitment: Hex): SignedRequest {
+  return {
+    title: t`Have the upload checked`,
+    name: `POST /api/bounties/${bounty_id}/submissions/${solver_address}/prepare`,
+    facts: [
+      [t`What it does`, t`stores the envelope of your work, whose commitment you record on the chain next`],
+      [t`Commitment of the work`, commitment],
+    ],
+  };
 }
 
 async function prepare(context: Acting, envelope: Envelope, commitment: Hex, isExplained: boolean): Promise<void> {
   const { bounty_id, solver_address } = envelope;
   const path = { bounty_id, solver_address };
   const route = "/api/bounties/{bounty_id}/submissions/{solver_address}/prepare";
-  const answer = await signed(
-    context,
-    t`Have the upload checked`,
-    prepareRequest(envelope),
-    prepareFacts(commitment),
-    () => answerOf(context.api.POST(route, { params: { path }, body: envelope })),
-    isExplained,
-  );
+  const send = () => answerOf(context.api.POST(route, { params: { path }, body: envelope }));
+  const answer = await signed(context, preparation(envelope, commitment), send, isExplained);
   const { hubAddress } = context.settings.deployment;
   const roster = envelope.guardian_roster_hash;
   const { to, data } = hubCall(hubAddress, "submit", [BigInt(bounty_id), commitment, roster]);

@@ -4,17 +4,14 @@
  * again, and it is the event that counts, whichever transaction brought it (a replaced one, or a Safe's).
  */
 
-import { decodeFunctionData } from "viem";
-import type { Hex } from "viem";
-import { hubAbi, ServiceError } from "../src/acting.js";
-import type { Act, ActCall, ActEvent } from "../src/acting.js";
+import { decodeFunctionData, type Hex } from "viem";
+import { hubAbi, ServiceError, type Act, type ActCall, type ActEvent } from "../src/acting.js";
+import { isCode } from "./answers.js";
 import type { Acting, Context } from "./context.js";
 import { button, element, pause } from "./dom.js";
 import type { ExpectedEvent, FoundEvent } from "./node.js";
-import { finished } from "./results.js";
-import type { Result } from "./results.js";
+import { finished, type Result } from "./results.js";
 import type { Fact } from "./stage.js";
-import { isWrongChain } from "./wallet.js";
 import { t } from "./words.js";
 
 /** One step that a transaction does. */
@@ -98,7 +95,7 @@ async function sent(context: Acting, step: Step, earlier: Attempt | undefined): 
     try {
       hash = await stage.until(() => wallet.send(to, data));
     } catch (error) {
-      if (error instanceof ServiceError && error.code === "declined") {
+      if (isCode(error, "declined")) {
         await (earlier === undefined ? journal.remove(step.name) : journal.put(step.name, earlier));
       }
       throw error;
@@ -115,7 +112,8 @@ async function outcome(context: Acting, step: Step, fromBlock: bigint, hash: Hex
   const isHash = hash.length === HASH_LETTERS; // a Safe's wallet names a transaction in a way of its own
   let isLost = false;
   let isGivenUp = false;
-  const again = sendingAgain(() => (isGivenUp = true));
+  const lost = t`The wallet's node does not know this transaction. If the wallet does not have it either, or has cancelled it, `;
+  const again = element("p", {}, lost, button(t`Have it sent again`, () => (isGivenUp = true)));
   const ended = await stage.until(async (signal) => {
     for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
       const receipt = isHash ? await tolerated(node.receipt(hash)) : undefined;
@@ -154,18 +152,12 @@ function cameToNothing(hash: Hex, hasSucceeded: boolean): ServiceError {
   });
 }
 
-/** A way on where a node or a wallet lost a transaction, or never passed it on. */
-function sendingAgain(pressed: () => void): HTMLElement {
-  const text = t`The wallet's node does not know this transaction. If the wallet does not have it either, or has cancelled it, `;
-  return element("p", {}, text, button(t`Have it sent again`, pressed));
-}
-
 /** A node that is silent for a moment ends no wait; a wallet that is on another chain does. */
 export async function tolerated<Value>(question: Promise<Value>): Promise<Value | undefined> {
   try {
     return await question;
   } catch (error) {
-    if (isWrongChain(error)) throw error;
+    if (isCode(error, "wrong_chain")) throw error;
     return undefined;
   }
 }

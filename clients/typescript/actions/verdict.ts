@@ -1,18 +1,14 @@
 /** A Guardian judges: it opens Submissions, and its reasons are published and read back before its Verdict is recorded. */
 
 import type { Address, Hex } from "viem";
-import { answerOf, commitmentOf, ServiceError, verdictAct } from "../src/acting.js";
-import type { Deployment } from "../src/acting.js";
+import { answerOf, commitmentOf, ServiceError, verdictAct, type Deployment } from "../src/acting.js";
 import { requireNoKey, signed } from "./api.js";
-import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
-import type { Bounty } from "./bounty.js";
+import { AWARDED, NO_VALID_SUBMISSION, type Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { element, labelled } from "./dom.js";
-import { KeyField, openedOf, openOne } from "./opening.js";
-import { Stage } from "./stage.js";
-import type { Fact } from "./stage.js";
-import { chosenIn, listingOf, showOpened, submissionName, unlistedNote, workTable } from "./submissions.js";
-import type { Listing, Numbered } from "./submissions.js";
+import { keyField, openedOf, openOne } from "./opening.js";
+import { Stage, type Fact } from "./stage.js";
+import { listingOf, submissionName, unlistedNote, workTable, type Listing, type Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
 import { carryOut, tolerated } from "./transactions.js";
 import type { Offer } from "./view.js";
@@ -23,12 +19,6 @@ const MAX_BYTES = 256 * 1024;
 
 /** What the Hub holds of a Guardian on a bounty: the kind, of which 0 is none, the Solver and the Submission. */
 type Held = readonly [kind: number, solver: Address, submission: Hex];
-
-/** What a Guardian decides, and why. */
-interface Decision {
-  readonly named: Numbered | undefined;
-  readonly reasons: string;
-}
 
 /** Offered to a Guardian of the pinned roster while the bounty can be judged. */
 export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
@@ -41,7 +31,7 @@ export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
       text: t`Until ${moment(judgingDeadline)}. ${quorum} of ${guardians.length} Guardians decide.`,
       button: t`Judge`,
       begins: "alone",
-      run: (stage) => record({ ...context, stage }, bounty),
+      run: (acting) => record(acting, bounty),
     },
   ];
 }
@@ -103,12 +93,10 @@ async function publishReasons(
   const { api, stage } = context;
   const path = { report_commitment: commitment };
   const headers = { "Content-Type": "text/markdown" };
-  await signed(
-    context,
-    t`Publish your reasons`,
-    `POST /api/written-verdicts/${commitment}`,
-    [[t`What it does`, t`publishes your reasons on bounty ${bounty.id}, for everybody and for good`], ...facts],
-    () => answerOf(api.POST("/api/written-verdicts/{report_commitment}", { params: { path }, body: document, headers })),
+  const does: Fact = [t`What it does`, t`publishes your reasons on bounty ${bounty.id}, for everybody and for good`];
+  const request = { title: t`Publish your reasons`, name: `POST /api/written-verdicts/${commitment}`, facts: [does, ...facts] };
+  await signed(context, request, () =>
+    answerOf(api.POST("/api/written-verdicts/{report_commitment}", { params: { path }, body: document, headers })),
   );
   stage.say(t`Reading the reasons back.`);
   const read = await stage.until(() => {
@@ -129,29 +117,29 @@ function replaced([kind, solver, submission]: Held): Fact[] {
 }
 
 /** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */
-async function decided(context: Acting, bounty: Bounty, listing: Listing): Promise<Decision> {
+async function decided(context: Acting, bounty: Bounty, listing: Listing) {
   const { recorded } = listing;
   const { drafts, account, stage } = context;
-  const keys = new KeyField();
+  const keys = keyField();
   const opening = new Stage();
   const open = (work: Numbered) => {
     const opened = keys.read().then((keyring) => openOne({ ...context, stage: opening }, bounty, work, keyring));
-    opened.then(() => showOpened(table, work), (error: unknown) => opening.fail(error));
+    opened.then(() => table.showOpened(work), (error: unknown) => opening.fail(error));
   };
   const table = workTable(recorded, await openedOf(context, bounty, recorded), open);
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
-  const draft = draftName(bounty, account);
+  const draft = `verdict-draft ${bounty.id} ${account}`; // another Guardian of this browser does not publish these reasons
   reasons.value = (await drafts.get<string>(draft)) ?? "";
   reasons.addEventListener("input", () => void drafts.write(draft, reasons.value).catch(() => undefined)); // it is still shown
   const fields = [
     keys.place,
-    element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table),
+    element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table.place),
     ...unlistedNote(listing),
     opening.place,
     labelled(t`Reasons`, reasons, t`Markdown. Say what you ran or read for each criterion, and what came out.`),
   ];
   return stage.ask(t`Your Verdict`, fields, t`Go on`, () => {
-    const chosen = chosenIn(table, recorded);
+    const chosen = table.chosen();
     if (chosen === undefined) throw new ServiceError("nothing_chosen", t`Choose your Verdict: no choice is made for you.`);
     if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", t`There are no reasons yet.`);
     requireNoKey(t`The reasons hold`, reasons.value);
@@ -172,11 +160,6 @@ async function unopened(
   if (count === 0) return [];
   const text = t`${counted(count, "Submission")} that you judge. A Verdict that decides cannot be taken back.`;
   return [[t`Never opened in this browser`, text, "warning"]];
-}
-
-/** Names a draft by account: another Guardian of this browser does not publish these reasons as its own. */
-function draftName({ id }: Bounty, account: Address): string {
-  return `verdict-draft ${id} ${account}`;
 }
 
 /** Writes the Verdict as docs/formats.md has it; addresses and commitments are quoted, so that YAML keeps them. */

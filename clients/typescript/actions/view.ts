@@ -1,10 +1,9 @@
 /** How the state of a page and its wallet is shown: the wallet in the page's header, and what can be done with it. */
 
-import { ServiceError } from "../src/acting.js";
-import type { Context } from "./context.js";
+import { isCode } from "./answers.js";
+import type { Acting, Context } from "./context.js";
 import { button, element } from "./dom.js";
-import { notice } from "./stage.js";
-import type { Stage } from "./stage.js";
+import { notice, type Stage } from "./stage.js";
 import { short } from "./text.js";
 import type { Announced, Wallet } from "./wallet.js";
 import { t } from "./words.js";
@@ -19,7 +18,7 @@ export interface Offer {
   readonly button: string;
   /** Whether it begins by itself: always, or where a person has just connected a wallet and can do nothing else. */
   readonly begins?: "always" | "alone";
-  readonly run: (stage: Stage) => Promise<void>;
+  readonly run: (acting: Acting) => Promise<void>;
 }
 
 /** How far a page has come with a wallet: all of it is shown from this. */
@@ -120,7 +119,7 @@ export class View {
         return status(t`Reading the chain through the wallet's node.`);
       case "refused": {
         const { error, wallet } = state;
-        const isWrong = wallet !== undefined && error instanceof ServiceError && error.code === "wrong_chain";
+        const isWrong = wallet !== undefined && isCode(error, "wrong_chain");
         const change = button(t`Switch the wallet to chain ${wallet?.chainId ?? 0}`, () => this.#choices.switchChain());
         return [notice(error), ...(isWrong ? [element("p", {}, change)] : [])];
       }
@@ -138,8 +137,7 @@ export class View {
     if (connect !== null) connect.hidden = wallet !== undefined;
     if (place === null || wallet === undefined) return;
     const own = element("a", { href: `/people/${wallet.address}` }, t`My bounties`);
-    const leave = button(t`Disconnect`, this.#choices.disconnect);
-    leave.className = "quiet";
+    const leave = button(t`Disconnect`, this.#choices.disconnect, "quiet");
     const whole = element("p", { class: "hash" }, wallet.address);
     const on = element("p", { class: "muted" }, t`${wallet.name}, chain ${wallet.chainId}`);
     const menu = element("div", {}, whole, on, element("p", {}, own), leave);

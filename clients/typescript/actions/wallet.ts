@@ -5,6 +5,7 @@ import { recoverAddress, ResourceUnavailableRpcError, serializeSignature, serial
 import { UserRejectedRequestError } from "viem";
 import type { Address, Chain, Hex, TypedDataDefinition } from "viem";
 import { ServiceError } from "../src/acting.js";
+import { isCode } from "./answers.js";
 import { refusedBy, revertData } from "./refused.js";
 import { printable } from "./text.js";
 import { t } from "./words.js";
@@ -124,7 +125,7 @@ export class Wallet {
       await change();
     } catch (error) {
       const chain = chainOf(this.chainId);
-      if (!(error instanceof ServiceError && error.code === "unknown_chain") || chain === undefined) throw error;
+      if (!isCode(error, "unknown_chain") || chain === undefined) throw error;
       const { name: chainName, nativeCurrency, rpcUrls, blockExplorers } = chain;
       const urls = { rpcUrls: rpcUrls.default.http, blockExplorerUrls: [blockExplorers?.default.url] };
       await ask(this.#provider, "wallet_addEthereumChain", [{ chainId, chainName, nativeCurrency, ...urls }]);
@@ -162,11 +163,6 @@ export class Wallet {
     const transaction = { from: this.address, to, data, value: "0x0", chainId };
     return hexOf(await ask(this.#provider, "eth_sendTransaction", [transaction]));
   }
-}
-
-/** Whether it says that the wallet is on another chain than the page. */
-export function isWrongChain(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && error.code === "wrong_chain";
 }
 
 /** No answer in time: what a provider says itself is another error. */

@@ -14,12 +14,10 @@ import {
   requireClosed,
   requireRecordedDelay,
   requireRevealPoint,
-  ServiceError,
 } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { detailOf, requireStatedDelay } from "./api.js";
-import { requireFinal } from "./bounty.js";
-import type { Bounty } from "./bounty.js";
+import { hubBounty, requireFinal, type Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { pause } from "./dom.js";
 import { t } from "./words.js";
@@ -94,13 +92,9 @@ async function loggedBy({ node, account }: Context, page: Hex): Promise<readonly
 }
 
 /** Whether the node has it as this account's bounty on this page; a node that does not answer says nothing of it. */
-async function isEscrow({ node, hub, account }: Context, id: bigint, page: Hex): Promise<boolean> {
-  const question = { ...hub, functionName: "getBounty", args: [id] } as const;
-  const found = await node.readContract(question).catch((error: unknown) => {
-    if (error instanceof ServiceError && error.code === "hub_refuses") return undefined;
-    throw error;
-  });
-  return found?.poster.toLowerCase() === account && found.specCommitment === page;
+async function isEscrow(context: Context, id: bigint, page: Hex): Promise<boolean> {
+  const found = await hubBounty(context, id);
+  return found?.poster.toLowerCase() === context.account && found.specCommitment === page;
 }
 
 /** The latest moment that this machine's clock or a block says it is: what one of them has behind it may have passed. */

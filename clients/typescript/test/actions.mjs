@@ -173,7 +173,7 @@ async function played(t, ends) {
     return end;
   };
   const context = { settings: { apiUrl: "https://api.example" }, account: ADDRESS, stage };
-  const done = ended(t, actions.signed(context, "Title", "POST /", [], send));
+  const done = ended(t, actions.signed(context, { title: "Title", name: "POST /", facts: [] }, send));
   return { ...seen, ended: await done.then((end) => end.code ?? end), attempts: seen.attempts };
 }
 

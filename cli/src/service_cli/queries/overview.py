@@ -81,7 +81,7 @@ def row_of(item: BountyItem, now: int) -> ListedRow:
     else:
         state = "no winner" if facts.winner is None else "awarded"
     absent = "withheld by the service's operator" if item.withheld else "no page of this commitment is known"
-    return ListedRow(item.bounty_id, _award(facts), count, state, until, item.title or absent)
+    return ListedRow(item.bounty_id, facts.award, count, state, until, item.title or absent)
 
 
 def overview_of(detail: BountyDetail, now: int) -> BountyOverview:
@@ -92,7 +92,7 @@ def overview_of(detail: BountyDetail, now: int) -> BountyOverview:
         state=_state(detail, now),
         winner=None if facts.winner is None else facts.winner.solver_address,
         submission=None if facts.winner is None else facts.winner.submission_commitment,
-        award=_award(facts),
+        award=facts.award,
         escrow=facts.escrow_amount,
         guardian_fee=facts.guardian_fee,
         protocol_fee=facts.protocol_fee,
@@ -123,10 +123,6 @@ def page_of(detail: BountyDetail) -> ChallengePage | None:
 
 def _schedule(facts: Facts) -> Schedule:
     return Schedule(facts.submission_deadline, facts.reveal_at, facts.judging_deadline)
-
-
-def _award(facts: Facts) -> TokenAmount:
-    return TokenAmount(facts.escrow_amount - facts.protocol_fee - facts.guardian_fee)
 
 
 def _state(detail: BountyDetail, now: int) -> str:

@@ -1,13 +1,21 @@
 """What tools return. Field names are short and plain: every one costs a reader of the tool list.
 
-Text that a stranger wrote stands only below a field named ``untrusted``. Without slots, which the SDK takes for values.
+Text that a stranger wrote stands only below a field named ``untrusted``: bounded, with everything shown that drives a
+terminal or hides in a text. Without slots, which the SDK takes for values.
 """
 
+import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 from service_cli.ui.text import Token, tokens
+
+TITLE_LETTERS = 200
+SUMMARY_LETTERS = 500
+PAGE_LETTERS = 40_000
+_HIDDEN = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"}
+"""Unicode categories of what is not seen: controls, directions, tags, private use, half pairs, nothing."""
 
 
 @dataclass(frozen=True)
@@ -216,3 +224,19 @@ def moment(seconds: int) -> str:
 def moment_or_none(seconds: int | None) -> str | None:
     """Format a moment that may not be known."""
     return None if seconds is None else moment(seconds)
+
+
+def shown(text: str, most: int) -> str:
+    """Return the first ``most`` letters; invisible ones by their number, ``⟨U+202E⟩``, but for tabs and line ends."""
+    return "".join(
+        letter if letter in "\n\t" or unicodedata.category(letter) not in _HIDDEN else f"⟨U+{ord(letter):04X}⟩"
+        for letter in text[:most]
+    )
+
+
+def strangers_text(title: str | None = None, summary: str | None = None, page: str | None = None) -> StrangersText:
+    """Return what a page says, for a field named ``untrusted``."""
+    lengths = ((title, TITLE_LETTERS), (summary, SUMMARY_LETTERS), (page, PAGE_LETTERS))
+    seen = [None if text is None else shown(text, most) for text, most in lengths]
+    cut = any(text is not None and len(text) > most for text, most in lengths)
+    return StrangersText(seen[0], seen[1], seen[2], cut)

@@ -10,26 +10,16 @@ from ipaddress import ip_address
 from typing import Final
 
 import click
-import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
-from service_cli.config.environment import Environment
-from service_cli.config.settings import load_settings
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service_mcp.reading import Limits
 from service_mcp.server import Options, make_server
 
-_HEAVY_AT_ONCE: Final = 2
-_MOST_BOUNTIES: Final = 25
-"""Of each role of an account: a status costs the chain's endpoint some hundred calls."""
-_MOST_BODY: Final = 512 * 1024
-_DRAIN_SECONDS: Final = 25
-"""How long calls that were begun may take to end after SIGTERM."""
+OF_STRANGERS: Final = Limits(at_once=2, most_bounties=25)
 
 
 def serve(options: Options, address: str, hosts: Sequence[str]) -> None:
-    """Serve until SIGTERM; refuse at once if the deployment is unknown, or nobody could name the server."""
-    load_settings(options.network, None, environment=Environment(options.values, {}))
+    """Serve the tools of these options until SIGTERM; refuse at once if nobody could name the server."""
     host, _, port = address.rpartition(":")
     if not host or re.fullmatch("[0-9]{1,5}", port) is None or not 0 < int(port) < 65_536:
         raise click.BadParameter("it is HOST:PORT, the port 1 to 65535.", param_hint="--http")
@@ -37,36 +27,18 @@ def serve(options: Options, address: str, hosts: Sequence[str]) -> None:
         raise click.UsageError(
             "--http with an address of every interface takes --allow-host: the name that callers use."
         )
-    app = make_app(options, hosts or (host,))
-    uvicorn.run(
-        app, host=host.strip("[]"), port=int(port), log_level="warning", lifespan="on", proxy_headers=False,
-        timeout_graceful_shutdown=_DRAIN_SECONDS,
-    )  # fmt: skip
-
-
-def make_app(options: Options, hosts: Sequence[str]) -> ASGIApp:
-    """Return the application; whatever ``options`` say, it has no role, no policy and no directory."""
-    server = make_server(Options(options.values, options.network, limits=Limits(_HEAVY_AT_ONCE, _MOST_BOUNTIES)))
-    named = [host.lower() for host in hosts]
-    app = server.streamable_http_app(
+    named = [each.lower() for each in hosts or (host,)]
+    make_server(options).run(
+        "streamable-http",
+        host=host.strip("[]"),
+        port=int(port),
         stateless_http=True,
         json_response=True,
-        max_request_body_size=_MOST_BODY,
         transport_security=TransportSecuritySettings(
-            allowed_hosts=[each for host in named for each in (host, f"{host}:*")],
-            allowed_origins=[f"https://{host}" for host in named],
+            allowed_hosts=[each for name in named for each in (name, f"{name}:*")],
+            allowed_origins=[f"https://{name}" for name in named],
         ),
     )
-
-    async def in_lower_case(scope: Scope, receive: Receive, send: Send) -> None:
-        """Lower the case of hosts and origins: the SDK compares them as they are written."""
-        if scope["type"] == "http":
-            names = {b"host", b"origin"}
-            headers = [(name, value.lower() if name in names else value) for name, value in scope["headers"]]
-            scope = {**scope, "headers": headers}
-        await app(scope, receive, send)
-
-    return in_lower_case
 
 
 def _is_wildcard(host: str) -> bool:

@@ -10,12 +10,10 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, parse_address
 from service_cli import __version__
 from service_cli.config.environment import Environment
-from service_cli.config.settings import load_settings
+from service_cli.config.settings import CHAIN_AND_API, load_settings
 
 from service_mcp.policy import ROLES, Policy, Role
 from service_mcp.server import Options, make_server
-
-READ_ONLY = "SERVICE_MCP_READ_ONLY"
 
 
 @click.command("service-mcp", context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]})
@@ -24,7 +22,6 @@ READ_ONLY = "SERVICE_MCP_READ_ONLY"
 @click.option(
     "--role", "roles", multiple=True, type=click.Choice(ROLES), help="Add a role's tools; may be given often."
 )
-@click.option("--read-only", is_flag=True, help=f"No tool that acts, whatever else is given; also {READ_ONLY}=1.")
 @click.option("--work-dir", type=click.Path(path_type=Path), help="The one directory that files leave from.")
 @click.option("--policy", type=click.Path(path_type=Path), help="What may be signed without a person.")
 @click.option("--account", "accounts", multiple=True, metavar="ROLE=0x…", help="An account whose key is in a wallet.")
@@ -34,7 +31,6 @@ READ_ONLY = "SERVICE_MCP_READ_ONLY"
 def main(
     network: str | None,
     roles: tuple[Role, ...],
-    read_only: bool,
     work_dir: Path | None,
     policy: Path | None,
     accounts: tuple[str, ...],
@@ -56,21 +52,20 @@ def main(
     else:
         _require_none({"--allow-host": hosts}, "Without --http nobody is asked by a URL")
         _require_none({} if roles else {"--policy": policy}, "Without --role nothing is signed")
-    acts = frozenset() if read_only or os.environ.get(READ_ONLY, "") not in {"", "0"} else frozenset(roles)
+    if roles and work_dir is None:
+        raise click.UsageError("--role takes --work-dir: the one directory that files may leave from.")
     try:
+        needs = None if address is None else CHAIN_AND_API
+        for problem in load_settings(network, None, needs, Environment(dict(os.environ), {})).problems():
+            raise problem
         if address is not None:
-            from service_mcp.http import serve
+            from service_mcp.http import OF_STRANGERS, serve
 
             values = {name: value for name, value in os.environ.items() if "PRIVATE_KEY" not in name}
-            serve(Options(values, network), address, hosts)
+            serve(Options(values, network, limits=OF_STRANGERS), address, hosts)
             return
-        settings = load_settings(network, None, None, environment=Environment(dict(os.environ), {}))
-        for problem in settings.problems():
-            raise problem
-        if acts and work_dir is None:
-            raise click.UsageError("--role takes --work-dir: the one directory that files may leave from.")
-        permitted = Policy.read(policy) if policy is not None and acts else None
-        options = Options(dict(os.environ), network, acts, work_dir, permitted, dict(map(_account, accounts)), pages)
+        permitted, named = None if policy is None else Policy.read(policy), dict(map(_account, accounts))
+        options = Options(dict(os.environ), network, frozenset(roles), work_dir, permitted, named, pages)
         make_server(options).run("stdio")
     except ServiceError as error:
         click.echo(f"refused: {error.message}\nnext: {error.next_action}", err=True)

@@ -19,37 +19,52 @@ from typing import Final, Literal
 
 from bounty_protocol.foreign_json import read_json
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import Address, Bytes32, ChainId
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 from bounty_protocol.wire.reading import read
-from service_cli.disk import open_private, open_regular, private_folder, replace_private, state_directory
+from service_cli.client import Refused
+from service_cli.disk import open_private, open_regular, private_folder, replace_private, state_directory, sync_folder
 
 from service_mcp.policy import Role
-from service_mcp.refusals import Refusal
 from service_mcp.work_dir import WorkDir
 
 Action = Literal["fund", "submit", "verdict", "claim"]
-MOST_BYTES: Final = 1024 * 1024
+PAGE: Final = "page.md"
+"""The page to fund, in what ``read_once`` yields."""
+_MOST_BYTES: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The arguments of an act as an agent gave them. ``path`` is below the work dir; ``text`` are reasons."""
+    """The arguments of an act as an agent gave them. ``path`` is below the work dir; ``text`` are reasons; a page to
+    fund has no bounty yet, 0.
+    """
 
     action: Action
-    bounty_id: int | None = None
+    bounty_id: int = 0
     path: str | None = None
     text: str | None = None
     submission: str | None = None
+
+    @property
+    def bounty(self) -> BountyId:
+        return BountyId(self.bounty_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts, and at which Hub."""
+
+    chain_id: ChainId
+    hub_address: Address
+    role: Role
+    account: Address
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
     """What is exact in a plan: it is the same each time it is derived, or the plan is another one."""
 
-    chain_id: ChainId
-    hub_address: Address
-    role: Role
-    account: Address
+    actor: Actor
     content: str
     """What is signed about: a page's commitment, the fingerprint of files, a Verdict's commitment, a function."""
     spends: int = 0
@@ -80,12 +95,12 @@ def keep(plan: KeptPlan) -> None:
 
 def kept(plan_id: str) -> KeptPlan:
     """Return a plan that was prepared on this machine, exactly as it was."""
-    unknown = Refusal("plan_unknown", "No such plan was prepared here.", next_action="Prepare it first.")
+    unknown = Refused("plan_unknown", "No such plan was prepared here.", next_action="Prepare it first.")
     if len(plan_id) != 64 or not set(plan_id) <= set("0123456789abcdef"):
         raise unknown
     try:
         with open_regular(_folder() / f"{plan_id}.json") as file:
-            found = read(KeptPlan, read_json(file.read(MOST_BYTES)))
+            found = read(KeptPlan, read_json(file.read(_MOST_BYTES)))
     except (OSError, ValueError):
         raise unknown from None
     if found.plan_id != plan_id:
@@ -93,58 +108,44 @@ def kept(plan_id: str) -> KeptPlan:
     return found
 
 
-def changed(message: str) -> Refusal:
-    """Return the refusal of a plan that is not what it was."""
-    return Refusal("plan_changed", message, next_action="Prepare it again, and have the new plan approved.")
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What an act is about, read once: a page to fund, or a directory of this user's alone to be sealed."""
-
-    page: bytes = b""
-    directory: Path = Path()
-
-
 @contextmanager
-def content_of(request: Request, work_dir: WorkDir) -> Iterator[Content]:
-    """Read it from the work dir. Directories are copied one at a time; one that is begun is moved away inside."""
-    if request.action == "fund":
-        yield Content(page=work_dir.read(str(request.path)))
-    elif request.action == "submit":
-        private_folder(_folder())
-        with open_private(_folder() / "draft.lock", "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            draft = _folder() / "draft"
-            shutil.rmtree(draft, ignore_errors=True)  # of a server that was killed
-            try:
+def read_once(request: Request, work_dir: WorkDir) -> Iterator[Path]:
+    """Yield a directory of this user's alone with what an act is about: the page, the files to be sealed, or nothing.
+
+    There is one at a time, under one path, which the fingerprint of files depends on. ``begin`` takes it from there.
+    """
+    private_folder(_folder())
+    with open_private(_folder() / "draft.lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        draft = _folder() / "draft"
+        shutil.rmtree(draft, ignore_errors=True)  # of a server that was killed
+        try:
+            if request.action == "submit":
                 work_dir.copy(str(request.path), draft)
-                yield Content(directory=draft)
-            finally:
-                shutil.rmtree(draft, ignore_errors=True)
-    else:
-        yield Content()
+            else:
+                draft.mkdir(mode=0o700)
+            if request.action == "fund":
+                (draft / PAGE).write_bytes(work_dir.read(str(request.path)))
+            yield draft
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
 
 
-def begin(plan: KeptPlan, content: Content) -> Content:
-    """Remember that a plan passed its checks, and what it is carried out with from now on, which is returned."""
-    page, directory = (_folder() / f"{plan.plan_id}.{kind}" for kind in ("page", "files"))
-    if plan.request.action == "fund":
-        replace_private(page, content.page.decode())  # a plan of it was made: it is text
-    elif plan.request.action == "submit":
-        shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
-        content.directory.rename(directory)
-        os.sync()  # after a power cut half of the files would be sealed as the work
-    replace_private(_folder() / f"{plan.plan_id}.begun", "")
-    return Content(content.page, directory)
+def begin(plan: KeptPlan, draft: Path) -> Path:
+    """Keep what a plan passed its checks with; it is carried out with the directory that is returned."""
+    os.sync()  # after a power cut half of the files would be sealed as the work
+    draft.rename(_content(plan))
+    sync_folder(_folder())
+    return _content(plan)
 
 
-def begun(plan: KeptPlan) -> Content | None:
+def begun(plan: KeptPlan) -> Path | None:
     """Return what an earlier call began a plan with."""
-    marker, page, directory = (_folder() / f"{plan.plan_id}.{kind}" for kind in ("begun", "page", "files"))
-    if not marker.exists():
-        return None
-    return Content(page.read_bytes() if plan.request.action == "fund" else b"", directory)
+    return _content(plan) if _content(plan).is_dir() else None
+
+
+def _content(plan: KeptPlan) -> Path:
+    return _folder() / plan.plan_id
 
 
 def _folder() -> Path:

@@ -22,10 +22,9 @@ from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.shapes import to_json_as
 from bounty_protocol.types import Address, ChainId
 from bounty_protocol.wire.reading import read
+from service_cli.client import Refused
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular, private_file, replace_private, state_directory
-
-from service_mcp.refusals import Refusal
 
 Role = Literal["solver", "poster", "guardian"]
 ROLES: Final[tuple[Role, ...]] = ("solver", "poster", "guardian")
@@ -53,10 +52,14 @@ class Policy:
         """Read the policy; refuse one that this process's user could change, or that says something unknown."""
         try:
             with open_regular(path) as file:
-                found = _parsed(tomllib.loads(file.read(MOST_BYTES).decode()))
+                values = tomllib.loads(file.read(MOST_BYTES).decode())
+            if unknown := set(values) - {field.name for field in fields(Policy)}:
+                raise ValueError(f"it has {', '.join(sorted(unknown))}, which is none of its names")
+            found = read(Policy, values)
+            if not found.roles or any(isinstance(value, int) and value < 0 for value in values.values()):
+                raise ValueError("it has a role, and no number below zero")
         except (OSError, ValueError) as error:
-            reason = str(error) or type(error).__name__
-            raise _malformed(f"The policy {path} cannot be used: {reason}.") from None
+            raise _malformed(f"The policy {path} cannot be used: {str(error) or type(error).__name__}.") from None
         if found.chain_id != LOCAL_CHAIN_ID:
             require_foreign(path)
         return found
@@ -68,7 +71,7 @@ def require_here(policy: Policy, settings: Settings) -> None:
     if (policy.chain_id, policy.hub_address, policy.token_address) != here:
         message = f"The policy is for another chain, Hub or token than {', '.join(map(str, here))}."
         next_action = "Start the server with the policy of this network, or without one."
-        raise Refusal("policy_of_another", message, next_action=next_action)
+        raise Refused("policy_of_another", message, next_action=next_action)
 
 
 def require_foreign(path: Path) -> None:
@@ -86,34 +89,27 @@ def require_foreign(path: Path) -> None:
         raise _malformed(f"The policy {path} cannot be read.") from None
 
 
-def _unsafe(why: str) -> Refusal:
+def _unsafe(why: str) -> Refused:
     message = f"No policy is taken: {why}, and so can an agent that runs as this user."
-    return Refusal(
+    return Refused(
         "policy_unsafe", message, next_action="Run the server as a user of its own; docs/agents.md has the recipe."
     )
 
 
-def _malformed(message: str) -> Refusal:
-    return Refusal("policy_malformed", message, next_action="docs/agents.md shows a whole policy.")
-
-
-def _parsed(values: dict[str, object]) -> Policy:
-    if unknown := set(values) - {field.name for field in fields(Policy)}:
-        raise ValueError(f"it has {', '.join(sorted(unknown))}, which is none of its names")
-    found = read(Policy, values)
-    if not found.roles or any(isinstance(value, int) and value < 0 for value in values.values()):
-        raise ValueError("it has a role, and no number below zero")
-    return found
+def _malformed(message: str) -> Refused:
+    return Refused("policy_malformed", message, next_action="docs/agents.md shows a whole policy.")
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What one plan spends: tokens in all, and gas of the transaction with this ``nonce``; without one, in all."""
+    """What one plan spends in all, or with the transaction of this ``nonce`` for gas; ``award``: of what is sealed."""
 
     plan_id: str
+    role: Role
     tokens: int
     gas: int
     nonce: int | None = None
+    award: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,30 +121,14 @@ class _Spent:
     """Nonces, and the most that a transaction with that one may cost: of those that share one, the chain takes one."""
 
 
-def require_within(policy: Policy, role: Role, spending: Spending, award: int | None) -> None:
-    """Refuse what one action may not do."""
-    if role not in policy.roles:
-        raise _exceeded(f"the policy has no role {role}")
-    if spending.tokens > policy.most_spent_per_action:
-        raise _exceeded(
-            f"one action may spend {policy.most_spent_per_action} base units, and this spends {spending.tokens}"
-        )
-    if spending.gas > policy.most_gas_per_action:
-        raise _exceeded(
-            f"one action may cost {policy.most_gas_per_action} wei of gas, and this may cost {spending.gas}"
-        )
-    if award is not None and award < policy.least_award:
-        raise _exceeded(f"an award is at least {policy.least_award} base units, and this one is {award}")
-
-
-def require_room(policy: Policy, spending: Spending) -> None:
-    """Refuse what ``charge`` would refuse by now; nothing is counted."""
+def require(policy: Policy, spending: Spending) -> None:
+    """Refuse what ``charge`` would refuse by now; count nothing."""
     with _ledger() as (_, spent):
-        _with(policy, spent, spending, int(time.time()))
+        _counted(policy, spent, spending, int(time.time()))
 
 
 def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
-    """Count a plan as of now, before each signature; refuse beyond the day's caps, and beyond what it may cost.
+    """Count a plan as of now, before each signature; refuse what the policy does not permit.
 
     However often it is signed it spends its tokens once: what counts is its last signature, not the day on which it was
     begun. Each further transaction may cost gas of its own: an earlier one may still be mined, whatever a node said. A
@@ -156,26 +136,30 @@ def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
     never came to a block could never be carried out.
     """
     with _ledger() as (file, spent):
-        counted = _with(policy, spent, spending, int(time.time()) if now is None else now)
+        counted = _counted(policy, spent, spending, int(time.time()) if now is None else now)
         replace_private(file, json.dumps(to_json_as(tuple[_Spent, ...], counted)))
 
 
-def _with(policy: Policy, spent: tuple[_Spent, ...], spending: Spending, at: int) -> tuple[_Spent, ...]:
+def _counted(policy: Policy, spent: tuple[_Spent, ...], spending: Spending, at: int) -> tuple[_Spent, ...]:
     """Return all that is spent, with this."""
+    if spending.role not in policy.roles:
+        raise _exceeded(f"the policy has no role {spending.role}")
+    if spending.award is not None and spending.award < policy.least_award:
+        raise _exceeded(f"an award is at least {policy.least_award} base units, and this one is {spending.award}")
     others = [each for each in spent if each.plan_id != spending.plan_id]
-    before = [each for each in spent if each.plan_id == spending.plan_id and each.at > at - DAY_SECONDS]
     today = [each for each in others if each.at > at - DAY_SECONDS]
-    if len(today) + 1 > policy.most_actions_per_day:
-        raise _exceeded(f"{policy.most_actions_per_day} actions are permitted in a day, and that many are counted")
-    tokens = sum(each.tokens for each in today) + spending.tokens
-    if tokens > policy.most_spent_per_day:
-        raise _exceeded(f"a day may spend {policy.most_spent_per_day} base units, and with this it were {tokens}")
+    before = [each for each in spent if each.plan_id == spending.plan_id and each.at > at - DAY_SECONDS]
     gas = {nonce: cost for each in before for nonce, cost in each.gas}
     if spending.nonce is not None:
         gas[spending.nonce] = max(spending.gas, gas.get(spending.nonce, 0))
-    if (total := sum(gas.values())) > policy.most_gas_per_action:
-        cap = policy.most_gas_per_action
-        raise _exceeded(f"one action may cost {cap} wei of gas, and with this transaction it may cost {total}")
+    for cap, used, what in (
+        (policy.most_spent_per_action, spending.tokens, "base units spent by an action"),
+        (policy.most_spent_per_day, sum(each.tokens for each in today) + spending.tokens, "base units spent in a day"),
+        (policy.most_actions_per_day, len(today) + 1, "actions in a day"),
+        (policy.most_gas_per_action, max(spending.gas, sum(gas.values())), "wei of gas for an action in a day"),
+    ):
+        if used > cap:
+            raise _exceeded(f"the policy permits {cap} {what}, and with this it may be {used}")
     return (*others, _Spent(spending.plan_id, at, spending.tokens, tuple(gas.items())))
 
 
@@ -192,12 +176,12 @@ def _ledger() -> Iterator[tuple[Path, tuple[_Spent, ...]]]:
         except FileNotFoundError:
             pass
         except (OSError, ValueError):  # what was spent is not known: nothing more is
-            raise Refusal(
+            raise Refused(
                 "spending_unreadable", f"{file} cannot be read.", next_action="Look at the chain, then move it away."
             ) from None
         yield file, spent
 
 
-def _exceeded(why: str) -> Refusal:
+def _exceeded(why: str) -> Refused:
     next_action = "Ask the person who set the policy, or have it approved in a wallet."
-    return Refusal("policy_exceeded", f"Nothing was signed: {why}.", next_action=next_action)
+    return Refused("policy_exceeded", f"Nothing was signed: {why}.", next_action=next_action)

@@ -8,19 +8,16 @@ from functools import cached_property
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.shorthand import read_amount
-from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, parse_address
 from bounty_protocol.wire.values import Finality
 from pydantic import Field
-from service_cli.client import Client
+from service_cli.client import Client, Refused
+from service_cli.queries.overview import page_of
 from service_cli.ui.text import withheld_text
 
 from service_mcp import answers
-from service_mcp.answers import moment, moment_or_none, money
-from service_mcp.refusals import Refusal
-from service_mcp.untrusted import strangers_text
+from service_mcp.answers import moment, moment_or_none, money, strangers_text
 from service_mcp.work_dir import WorkDir
 
 if TYPE_CHECKING:
@@ -37,7 +34,7 @@ class Limits:
     """What a server does for its callers."""
 
     at_once: int = 8
-    """Calls of the chain's endpoint by the hundred that go on at a time; and as many pages that are checked."""
+    """Of the calls that cost the chain's endpoint some hundred of its own, and of the pages that are checked."""
     most_bounties: int = 200
     """Of each account in each role that ``my_status`` looks at."""
 
@@ -51,7 +48,7 @@ class Reading:
 
     def __init__(self, client: Client, work_dir: WorkDir | None, limits: Limits) -> None:
         self._client, self._work_dir, self._limits = client, work_dir, limits
-        self._chain_reads, self._page_checks = BoundedSemaphore(limits.at_once), BoundedSemaphore(limits.at_once)
+        self._turns = BoundedSemaphore(limits.at_once)
 
     @cached_property
     def deployment(self) -> "Deployment":
@@ -71,14 +68,14 @@ class Reading:
         try:
             least = None if min_award is None else read_amount(min_award, token.decimals)
         except ValueError as error:
-            raise Refusal("invalid_request", f"min_award is {error}.") from None
+            raise Refused("invalid_request", f"min_award is {error}.") from None
         found = self._client.find_bounties(search=search, accepting=accepting, min_award=least, sort=sort, limit=limit)
         return answers.FoundBounties(
             [
                 answers.FoundBounty(
                     item.bounty_id,
                     _state(item.facts),
-                    money(_award(item.facts), token),
+                    money(item.facts.award, token),
                     moment(item.facts.submission_deadline),
                     moment(item.facts.judging_deadline),
                     item.active_submission_count,
@@ -92,18 +89,13 @@ class Reading:
     def get_bounty(self, bounty_id: Id) -> answers.Bounty:
         """One bounty whole, with its page: a stranger's text, which never changes what is signed."""
         found, token = self._client.bounty(BountyId(bounty_id)), self.deployment.escrow_token
-        facts, title = found.facts, None
-        if found.challenge is not None:
-            try:
-                title = parse_challenge(found.challenge.encode()).title
-            except (ServiceError, UnicodeEncodeError):
-                title = None
+        facts, page = found.facts, page_of(found)
         return answers.Bounty(
             bounty_id=found.bounty_id,
             state=_state(facts),
             poster=facts.poster_address,
             escrow=money(facts.escrow_amount, token),
-            award=money(_award(facts), token),
+            award=money(facts.award, token),
             submission_deadline=moment(facts.submission_deadline),
             reveal_at=moment(facts.reveal_at),
             judging_deadline=moment(facts.judging_deadline),
@@ -113,7 +105,7 @@ class Reading:
             terms_match=None if found.challenge_terms is None else found.challenge_terms.matches,
             outcome=None if facts.outcome is None else facts.outcome.value,
             winner=None if facts.winner is None else facts.winner.solver_address,
-            untrusted=strangers_text(title, None, found.challenge),
+            untrusted=strangers_text(None if page is None else page.title, None, found.challenge),
             withheld=None if found.withheld is None else withheld_text(found.withheld),
         )
 
@@ -137,7 +129,7 @@ class Reading:
             )
         return answers.Evaluation(
             bounty_id=found.bounty_id,
-            award=money(_award(facts), token),
+            award=money(facts.award, token),
             gas_at_most_wei=str(self._client.taking_part_cost()),
             seconds_to_submit=max(0, facts.submission_deadline - now),
             submissions=found.active_submission_count,
@@ -152,8 +144,8 @@ class Reading:
         try:
             named, token = [parse_address(text) for text in accounts], self.deployment.escrow_token
         except ValueError as error:
-            raise Refusal("invalid_request", f"an account is {error}.") from None
-        with self._turn(self._chain_reads):
+            raise Refused("invalid_request", f"an account is {error}.") from None
+        with self._turn():
             found = self._client.status(named, most_bounties=self._limits.most_bounties)
         return answers.MyStatus(
             {each.account: money(each.token_balance, token) for each in found.accounts},
@@ -188,24 +180,24 @@ class Reading:
     ) -> answers.PageReview:
         """What keeps a challenge page from being published, line by line. Nothing is sent to the service."""
         if (text is None) is (path is None):
-            raise Refusal("invalid_request", "Give the text or a path, one of the two.")
+            raise Refused("invalid_request", "Give the text or a path, one of the two.")
         if path is not None and self._work_dir is None:
-            raise Refusal("no_work_dir", "This server reads no files.", next_action="Give the page as text.")
+            raise Refused("no_work_dir", "This server reads no files.", next_action="Give the page as text.")
         page = self._work_dir.read(path) if path is not None and self._work_dir else str(text).encode()
-        with self._turn(self._page_checks):
+        with self._turn():
             found = self._client.check_page(page)
         return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
 
     @contextmanager
-    def _turn(self, turns: BoundedSemaphore) -> Iterator[None]:
+    def _turn(self) -> Iterator[None]:
         """Take one of the few places of calls that cost as much."""
-        if not turns.acquire(blocking=False):
+        if not self._turns.acquire(blocking=False):
             message = "Others ask for as much here at the moment as is answered at a time."
-            raise Refusal("server_busy", message, next_action="Call again in a minute, or run your own service-mcp.")
+            raise Refused("server_busy", message, next_action="Call again in a minute, or run your own service-mcp.")
         try:
             yield
         finally:
-            turns.release()
+            self._turns.release()
 
 
 def _state(facts: "Facts") -> str:
@@ -214,10 +206,6 @@ def _state(facts: "Facts") -> str:
     if facts.accepting:
         return "accepting"
     return "judging" if facts.judgeable else "sealed" if time.time() < facts.reveal_at else "to settle"
-
-
-def _award(facts: "Facts") -> int:
-    return facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
 
 
 def _guardians(roster: "Roster") -> list[answers.Guardian]:

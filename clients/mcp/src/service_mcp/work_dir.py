@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from service_cli.client import Refused
 from service_cli.work.selection import select
-
-from service_mcp.refusals import Refusal
 
 OPENED, WINNING = "opened", "winning"
 """Where opened work lies: it is a stranger's, and never leaves from there."""
@@ -39,10 +38,10 @@ class WorkDir:
         root = Path(os.path.realpath(path))
         if not os.path.isdir(root):  # noqa: PTH112  # which raises nothing
             message = f"There is no directory {path} that this user can reach."
-            raise Refusal("work_dir_missing", message, next_action=f"Make one for this, and name it: {_OPTION}.")
+            raise Refused("work_dir_missing", message, next_action=f"Make one for this, and name it: {_OPTION}.")
         if Path.home().resolve().is_relative_to(root):
             message = f"{path} is a directory with everything that you have."
-            raise Refusal("work_dir_too_wide", message, next_action=f"Name one made for this: {_OPTION}.")
+            raise Refused("work_dir_too_wide", message, next_action=f"Name one made for this: {_OPTION}.")
         return WorkDir(root)
 
     def read(self, path: str) -> bytes:
@@ -59,9 +58,9 @@ class WorkDir:
         found = self._below(path)
         if found == self.root or found.relative_to(self.root).parts[0] in {OPENED, WINNING}:
             message = "That is the work dir itself, or work of others that was opened there."
-            raise Refusal("not_own_work", message, next_action="Make a directory below the work dir for your own work.")
+            raise Refused("not_own_work", message, next_action="Make a directory below the work dir for your own work.")
         if not found.is_dir():
-            raise Refusal("file_not_found", "There is no such directory below the work dir.", next_action=_NEXT)
+            raise Refused("file_not_found", "There is no such directory below the work dir.", next_action=_NEXT)
         entries = select(found).entries
         target.mkdir(mode=0o700)
         for entry in entries:
@@ -71,22 +70,22 @@ class WorkDir:
             try:
                 with self._opened(found / entry.path) as file:
                     _copy(file, target / entry.path, entry.size, 0o700 if entry.executable else 0o600)
-            except Refusal:
+            except Refused:
                 message = "A file changed while it was read. Nothing was sealed."
                 next_action = "Call again when nothing writes to that directory any more."
-                raise Refusal("files_changed", message, next_action=next_action) from None
+                raise Refused("files_changed", message, next_action=next_action) from None
 
-    def new(self, *names: str) -> Path:
-        """Return where something is to be made."""
-        return self._below("/".join(names))
+    def opened(self, kind: str, bounty_id: int) -> Path:
+        """Return where work of others is put: ``OPENED`` or ``WINNING``."""
+        return self._below(f"{kind}/{bounty_id}")
 
     def _below(self, path: str) -> Path:
         try:
             found = (self.root / path).resolve()
         except (OSError, ValueError, RuntimeError):
-            raise Refusal("outside_work_dir", "This is no path.", next_action=_NEXT) from None
+            raise Refused("outside_work_dir", "This is no path.", next_action=_NEXT) from None
         if not found.is_relative_to(self.root):
-            raise Refusal("outside_work_dir", "This path leads out of the work dir.", next_action=_NEXT)
+            raise Refused("outside_work_dir", "This path leads out of the work dir.", next_action=_NEXT)
         return found
 
     @contextmanager
@@ -110,8 +109,8 @@ class WorkDir:
             yield file
 
 
-def _no_file() -> Refusal:
-    return Refusal("file_not_found", "There is no such file below the work dir.", next_action=_NEXT)
+def _no_file() -> Refused:
+    return Refused("file_not_found", "There is no such file below the work dir.", next_action=_NEXT)
 
 
 def _copy(file: BinaryIO, target: Path, size: int, mode: int) -> None:

@@ -80,6 +80,11 @@ class Facts:
     settlement_reason: SettlementReason | None
     winner: Winner | None
 
+    @property
+    def award(self) -> TokenAmount:
+        """The winner's amount: the escrow less both fees."""
+        return TokenAmount(self.escrow_amount - self.protocol_fee - self.guardian_fee)
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

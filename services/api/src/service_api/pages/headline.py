@@ -8,7 +8,7 @@ from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import TokenAmount
 from bounty_protocol.wire.bounties import Facts
 
-from service_api.pages.money import Payment, award_of
+from service_api.pages.money import Payment
 from service_api.pages.stage import Stage
 from service_api.pages.texts import gettext, marked
 
@@ -36,11 +36,11 @@ def headline_of(facts: Facts, stage: Stage, made: Sequence[Payment]) -> Headline
     waiting = TokenAmount(sum(each.due.amount for each in made if each.claim is None)) if made else None
     if stage is Stage.AWARDED:
         act = gettext("Claim or get the work") if waiting else gettext("Get the work")
-        return Headline(gettext("Won"), award_of(facts), waiting, act)
+        return Headline(gettext("Won"), facts.award, waiting, act)
     if stage is Stage.REJECTED:
         returned = [each.due.amount for each in made if each.due.kind is AmountKind.POSTER_REFUND]
         label = gettext("Returned to the Poster") if made else gettext("Escrow")
         amount = TokenAmount(sum(returned)) if made else facts.escrow_amount
         return Headline(label, amount, waiting, gettext("Claim") if waiting else None)
     next_act = gettext(NEXT[stage]) if stage in NEXT else None
-    return Headline(gettext("The winner gets"), award_of(facts), None, next_act)
+    return Headline(gettext("The winner gets"), facts.award, None, next_act)

@@ -10,7 +10,6 @@ from service_common.db.hub_facts import HubFacts
 from service_api.bounties.list_bounties import list_bounties
 from service_api.pages.filters import Search
 from service_api.pages.formatting import counted
-from service_api.pages.money import award_of
 from service_api.pages.sources import PageSources
 from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
 from service_api.pages.texts import gettext
@@ -55,7 +54,7 @@ def _listed(item: BountyItem, now: UnixSeconds) -> Listed:
         stated_title(item.title, item.summary, item.tags, item.withheld),
         stage,
         next_deadline(item.facts, stage),
-        award_of(item.facts),
+        item.facts.award,
         item.finality is Finality.FINALIZED,
     )
 

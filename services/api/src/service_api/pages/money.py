@@ -44,11 +44,6 @@ class Payment:
     claim: ClaimRow | None
 
 
-def award_of(facts: Facts) -> TokenAmount:
-    """Return the winner's amount: the escrow less both fees."""
-    return TokenAmount(facts.escrow_amount - facts.protocol_fee - facts.guardian_fee)
-
-
 def guardian_share(facts: Facts, roster_size: int) -> TokenAmount:
     """Return the reward of each Guardian with a recorded Verdict."""
     return TokenAmount(facts.guardian_fee // roster_size)
