@@ -76,19 +76,19 @@ export function whyNothing(account: Address, bounty: Bounty): string {
   const isGuardian = guardians.includes(account);
   if (!isOpen) {
     if (bounty.outcome === AWARDED && account !== bounty.winner && account !== poster && !isGuardian) {
-      return t`The bounty is over, and its award is another account's. Connect the account that took part.`;
+      return t`The bounty is over, and its award belongs to another account. Connect the account that took part.`;
     }
-    return t`The bounty is over. What was due to this account is paid, or nothing was.`;
+    return t`The bounty is over. This account has been paid everything it was due, if anything.`;
   }
   if (now < submissionDeadline) {
-    if (isGuardian) return t`As a Guardian of this bounty it can open and judge work from ${moment(revealAt)}.`;
-    return t`As the Poster it waits: Submissions close at ${moment(submissionDeadline)}, and Guardians decide by ${moment(judgingDeadline)}.`;
+    if (isGuardian) return t`As a Guardian of this bounty, it can open and judge work from ${moment(revealAt)}.`;
+    return t`As the Poster, it can only wait: Submissions close at ${moment(submissionDeadline)}, and Guardians decide by ${moment(judgingDeadline)}.`;
   }
   if (now < revealAt) return t`Submissions are closed. The work can be opened, by the Guardians alone, from ${moment(revealAt)}.`;
   if (hasSubmissions && now < judgingDeadline) {
-    return t`Submissions are closed, and Guardians decide by ${moment(judgingDeadline)}. Come back then: what is due is claimed here.`;
+    return t`Submissions are closed, and Guardians decide by ${moment(judgingDeadline)}. Come back then to claim what is due.`;
   }
-  return t`Its time is up.`;
+  return t`Its judging time is over.`;
 }
 
 /** Refuses unless the outcome is that of a block that the chain has finalized: `not_final`. */

@@ -96,7 +96,7 @@ export class Editor {
     }
     const deadline = draft === undefined ? Math.floor(Date.now() / 3_600_000) * 3_600 + DEADLINE_DAYS * DAY : draft.deadline;
     this.#fields.deadline.value = deadline === undefined ? "" : localText(deadline);
-    const note = element("p", { class: "muted" }, t`Nothing is sent before you go on, and nothing is published before you sign.`);
+    const note = element("p", { class: "muted" }, t`Nothing is sent before you continue, and nothing is published before you sign.`);
     this.shown = [this.#refusal, this.#written(desk.token.symbol), this.#sums, note];
     for (const [name, field] of Object.entries(this.#fields)) {
       field.addEventListener("input", () => this.#edited(name === "windowUnit" ? "window" : (name as keyof Filled)));
@@ -121,7 +121,7 @@ export class Editor {
     try {
       if (issues.length > 0) {
         const nextAction = t`Nothing was sent.`;
-        throw new ServiceError("page_incomplete", t`Something is still to be filled in.`, { issues, nextAction });
+        throw new ServiceError("page_incomplete", t`Some fields are not filled in yet.`, { issues, nextAction });
       }
       const page = pageOf(filled, token);
       requireNoKey(t`The page holds`, page);
@@ -159,7 +159,7 @@ export class Editor {
     }
     this.#mark();
     const count = error.issues.length - left.length;
-    const message = count === 0 ? error.message : t`${error.message} ${counted(count, "remark")} below, each beside its field.`;
+    const message = count === 0 ? error.message : t`${error.message} See ${counted(count, "remark")} below, each beside its field.`;
     return new ServiceError(error.code, message, { issues: left, nextAction: error.nextAction });
   }
 
@@ -193,29 +193,29 @@ export class Editor {
     const clock = new Intl.DateTimeFormat("en", { timeZoneName: "longGeneric" });
     const name = clock.formatToParts(new Date()).find(({ type }) => type === "timeZoneName")?.value ?? "";
     const zone = `${name} (${clock.resolvedOptions().timeZone})`;
-    const entry = t`One on each line. Each decides on its own, and two people must come to the same answer.`;
-    const window = this.#part("window", t`Judging window`, t`How long the Guardians have, once they can open the work.`);
+    const entry = t`One on each line. Each criterion stands alone, and two people must come to the same answer.`;
+    const window = this.#part("window", t`Judging window`, t`How long the Guardians have to judge once they can open the work.`);
     this.#fields.window.insertAdjacentElement("afterend", this.#fields.windowUnit);
-    const whole = t`Markdown with frontmatter, exactly as it will be published. It takes the place of all fields above.`;
+    const whole = t`Markdown with frontmatter, exactly as it will be published. It replaces all fields above.`;
     const finished = this.#part("finished", t`Page`, whole);
     return element(
       "div",
       { class: "editor" },
-      this.#part("title", t`Title`, t`What is to be made, in one line.`),
-      this.#part("summary", t`Summary`, t`What it does and for whom, in two or three sentences. Lists show it.`),
-      this.#part("escrow", t`Escrow in ${symbol}`, t`What you pay. The winner gets it less the fees.`),
-      this.#part("deadline", t`Deadline`, t`Until when work is taken, by your clock: ${zone}.`),
+      this.#part("title", t`Title`, t`What should be made, in one line.`),
+      this.#part("summary", t`Summary`, t`What it does and for whom, in two or three sentences. It is shown in lists.`),
+      this.#part("escrow", t`Escrow in ${symbol}`, t`What you pay. The winner gets this amount less the fees.`),
+      this.#part("deadline", t`Deadline`, t`When Submissions close, in your time zone: ${zone}.`),
       window,
       this.#part("criteria", t`Acceptance criteria`, entry),
-      this.#part("deliverables", t`Deliverables`, t`What the work contains, by name: one on each line.`),
+      this.#part("deliverables", t`Deliverables`, t`The files or things that the work contains, by name: one on each line.`),
       this.#part("body", t`Text`, t`What is needed and why, what exists already, and how it will be judged. Markdown.`),
       element(
         "details",
         {},
         element("summary", {}, t`Language, contact and tags`),
-        this.#part("language", t`Language`, t`A tag such as en or pt-BR; may be left out.`),
-        this.#part("contact", t`Contact`, t`Public for ever; may be left out.`),
-        this.#part("tags", t`Tags`, t`Up to five words such as parser or data, with commas; may be left out.`),
+        this.#part("language", t`Language`, t`A language tag such as en or pt-BR; optional.`),
+        this.#part("contact", t`Contact`, t`Public forever; optional.`),
+        this.#part("tags", t`Tags`, t`Up to five words such as parser or data, separated by commas; optional.`),
       ),
       element("details", this.#fields.finished.value === "" ? {} : { open: "" }, element("summary", {}, t`Use a finished page`), finished),
     );

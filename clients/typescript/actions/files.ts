@@ -35,10 +35,10 @@ export class DirectoryField {
   /** Gives the files below the directory; its own name is not part of their paths. */
   files(): readonly ArtifactFile[] {
     const found = this.#below();
-    if (found.length === 0) throw new ServiceError("nothing_chosen", t`Choose at least one file, or a directory that has one.`);
+    if (found.length === 0) throw new ServiceError("nothing_chosen", t`Choose at least one file, or a directory that contains one.`);
     if (found.some(({ path }) => path === IGNORE_FILE)) {
-      const message = t`The directory has a ${IGNORE_FILE}, which this page does not follow.`;
-      const nextAction = t`Choose a copy without it and without what it names, or use service-cli solver:submit.`;
+      const message = t`The directory has a ${IGNORE_FILE}, which this page does not apply.`;
+      const nextAction = t`Choose a copy without it and without the files it names, or use service-cli solver:submit.`;
       throw new ServiceError("ignore_file_present", message, { nextAction });
     }
     return found;

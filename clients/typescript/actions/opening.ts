@@ -25,7 +25,7 @@ const MOST_KEY_BYTES = 64 * 1024;
 const NO_KEY: Hex = `0x${"0".repeat(64)}`;
 const DELIVERY_MILLISECONDS = 5_000;
 const OPTIONAL_MILLISECONDS = 3_000;
-const READING: readonly Fact[] = [[t`What it does`, t`downloads a Submission as it was sealed; it is opened in this page`]];
+const READING: readonly Fact[] = [[t`What it does`, t`downloads a sealed Submission; it is opened in this page`]];
 
 /** A Submission as the service holds it, checked against the chain. */
 interface Fetched {
@@ -41,14 +41,14 @@ export function openingOffers(context: Context, bounty: Bounty, isDelivered: boo
   if (isAwarded && bounty.guardians.includes(account) && isDelivered !== true) {
     offers.push({
       title: t`Deliver the key of the winning work`,
-      text: t`Until a Guardian does, the Poster cannot open the work. The key is sealed to the deployment, which passes it on to the Poster alone.`,
+      text: t`Until a Guardian does, the Poster cannot open the work. The key is sealed to the deployment, which passes it on to the Poster only.`,
       button: t`Deliver the key`,
       run: (stage) => deliver({ ...context, stage }, bounty),
     });
   }
   if (isAwarded && account === bounty.poster) {
     const waits = t`No Guardian has delivered its key yet; this page can wait for it.`;
-    const plain = t`With a key that is made in this page for it and kept nowhere. The work is saved as a tar archive.`;
+    const plain = t`This page makes a one-time key for it and keeps the key nowhere. You save the work as a tar archive.`;
     offers.push({
       title: t`The winning work`,
       text: isDelivered === false ? waits : plain,
@@ -100,11 +100,11 @@ async function deliver(context: Acting, bounty: Bounty): Promise<void> {
   const key = await deliveryKey(context);
   const keys = new KeyField();
   stage.say("");
-  const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Go on`, () => keys.read());
+  const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Continue`, () => keys.read());
   const request = `POST /api/bounties/${bounty.id}/delivery/wrap`;
   const facts: Fact[] = [
-    [t`What it does`, t`lets the Poster ${bounty.poster} open the winning work, and nobody else`],
-    [t`Sealed to`, t`the delivery key ${key}, as the chain has it`],
+    [t`What it does`, t`lets only the Poster ${bounty.poster} open the winning work`],
+    [t`Sealed to`, t`the delivery key ${key}, as on chain`],
   ];
   const fetched = await fetchSubmission(context, bounty, named, following(request, facts));
   const identity = await contentKey(context, bounty, fetched, keyring);
@@ -124,7 +124,7 @@ async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
   await stage.until(async (signal) => {
     while (!(await delivery(context, bounty).catch(() => true))) {
       signal.throwIfAborted();
-      stage.say(t`No Guardian has delivered the key of the winning work yet. This page waits for it; you can also come back later.`);
+      stage.say(t`No Guardian has delivered the key of the winning work yet. This page is waiting for it; you can also come back later.`);
       await pause(DELIVERY_MILLISECONDS);
     }
   });
@@ -138,9 +138,9 @@ async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
     t`Get the key of the winning work`,
     `POST /api/bounties/${bounty.id}/delivery/retrieve`,
     [
-      [t`What it does`, t`has the key of the winning work sealed to a key that this page made just now`],
+      [t`What it does`, t`has the key of the winning work sealed to a key that this page has just made`],
       [t`Key of this page`, own],
-      ...following(contentRequest(bounty, named), [[t`What the second does`, READING[0]?.[1] ?? ""]]),
+      ...following(contentRequest(bounty, named), [[t`What the second request does`, READING[0]?.[1] ?? ""]]),
     ],
     () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/retrieve", { params: { path }, body })),
   );
@@ -172,7 +172,7 @@ export class KeyField {
   readonly #input = element("input", { type: "file" });
 
   constructor() {
-    const hint = t`Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read here and sent nowhere.`;
+    const hint = t`Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read in this page and sent nowhere.`;
     this.place = labelled(t`File with your encryption keys`, this.#input, hint);
   }
 
@@ -241,11 +241,11 @@ async function save({ stage }: Acting, bounty: Bounty, named: Recorded, fetched:
   );
   const name = `bounty-${bounty.id}-${named.commitment.slice(2, 10)}.tar`;
   const link = element("a", { class: "save", download: name, href: URL.createObjectURL(archive) }, t`Save the work`);
-  const inert = t`Tools obey some of its names unprompted. In the archive such a part of a path is inert_…_: .git is inert_.git_. To restore one, rename it.`;
+  const inert = t`Tools act on some of its names unasked, so the archive changes them to inert_…_: .git is inert_.git_. To restore a name, rename the file.`;
   stage.done(
     t`Opened: ${counted(files.length, "file")}, sealed by ${named.solver} for this bounty.`,
     element("p", {}, link, " ", t`A tar archive of ${bytes(archive.size)}.`),
-    element("p", { class: "warning" }, t`A stranger made these files. Look at them where they can do no harm, before you run anything.`),
+    element("p", { class: "warning" }, t`A stranger made these files. Inspect them where they can do no harm before you run anything.`),
     ...(renamed > 0 ? [element("p", {}, inert)] : []),
     fileList(files),
   );
@@ -254,7 +254,7 @@ async function save({ stage }: Acting, bounty: Bounty, named: Recorded, fetched:
 /** Gives the beacon that opens work; refuses while its clock is not known. */
 export function beaconOf({ settings }: Context): Beacon {
   if (settings.beacon !== undefined) return settings.beacon;
-  throw new ServiceError("beacon_unavailable", t`The beacon that opens the work is not known at the moment.`, {
+  throw new ServiceError("beacon_unavailable", t`The beacon that opens the work is unavailable at the moment.`, {
     nextAction: t`Reload the page in a minute and try again.`,
   });
 }

@@ -21,7 +21,7 @@ _DOMAIN_SEPARATOR: Final = "0x3644e515"
 
 
 def shown_amount(chain: ChainClient, value: int) -> str:
-    """Format an amount of the escrow token for people; base units of one that does not describe itself."""
+    """Format an amount of the escrow token for people; in base units if the token does not describe itself."""
     try:
         return tokens(value, chain.token)
     except ServiceError:
@@ -37,8 +37,8 @@ def allowance(chain: ChainClient, owner: Address) -> TokenAmount:
 def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
     """Return whether the token would accept an EIP-3009 signature of a plain key of this account.
 
-    Accounts with code are judged by their code and not by their key; a token whose domain is not the one it describes
-    would reject what is signed here.
+    For accounts with code, the token asks their code, not their key; a token whose domain differs from its description
+    would reject the signature.
     """
     if chain.has_code(owner):
         return False
@@ -56,7 +56,7 @@ def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
 
 
 def is_unused(chain: ChainClient, owner: Address, nonce: Bytes32) -> bool:
-    """Return whether the token has the authorization neither as used nor as cancelled."""
+    """Return whether the authorization is neither used nor cancelled on the token."""
     with chain_errors():
         return int.from_bytes(_ask(chain, _AUTHORIZATION_STATE + _word(owner) + nonce[2:]), "big") == 0
 

@@ -48,12 +48,12 @@ def present_time(settings: Settings, api: ApiClient, indexed: int) -> int:
     """Return the later one of an index's newest block and the API's ``Date``; report an index that lags."""
     now = max(api.now(), indexed)
     if lags(settings, now, indexed):
-        warn(f"note: the index is {duration(now - indexed)} behind: what happened since is not shown yet")
+        warn(f"note: the index is {duration(now - indexed)} behind: newer events are not shown yet")
     return now
 
 
 def lags(settings: Settings, now: int, indexed: int) -> bool:
-    """Return whether the index lacks what happened of late; a local chain may make a block only for a transaction."""
+    """Return whether the index lacks recent events; a local chain may make a block only for a transaction."""
     return now - indexed > LAG_SECONDS and settings.chain_id != LOCAL_CHAIN_ID
 
 
@@ -114,9 +114,9 @@ def deployment(settings: Settings, api: ApiClient) -> Deployment:
 def _require_same(settings: Settings, api: ApiClient, answer: Deployment | BountyDetail) -> None:
     where, problem = api.peer.named, None
     if answer.chain_id != settings.chain_id:
-        named = f"chain {network_named(answer.chain_id)}, and this run is for {network_named(settings.chain_id)}"
+        named = f"chain {network_named(answer.chain_id)}, but this run is for {network_named(settings.chain_id)}"
         problem = f"{where} serves {named}."
     elif settings.knows("SERVICE_HUB_ADDRESS") and answer.hub_address != settings.hub_address():
-        problem = f"{where} serves the Hub {answer.hub_address}, and this run is for {settings.hub_address()}."
+        problem = f"{where} serves the Hub {answer.hub_address}, but this run is for {settings.hub_address()}."
     if problem is not None:
         raise CommandRefused("deployment_mismatch", problem, next_action=COHERENT)

@@ -60,7 +60,7 @@ class Readiness:
             return self._failing
 
     def serving(self) -> bool:
-        """Return whether to send work here."""
+        """Return whether traffic should be sent to this process."""
         self._was_ready = self._was_ready or not self.failing()
         return self._was_ready and (self._own is None or not _silent({"http": self._own}))
 
@@ -78,16 +78,16 @@ class ProcessCollector(Collector):
         self._release = (program, release, os.environ.get("SERVICE_REVISION", "unknown"))  # the image sets the last
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the figures of this moment."""
+        """Yield the current metrics."""
         build = GaugeMetricFamily(
-            "service_build_info", "1: the release that this process is of", labels=["program", "version", "revision"]
+            "service_build_info", "1: the release of this process", labels=["program", "version", "revision"]
         )
         build.add_metric(self._release, 1)
         yield build
         failing = self._readiness.failing()
         dependencies = GaugeMetricFamily(
             "service_dependency_up",
-            "1 for what answers a process, as its `/readyz` has it, 0 for what does not",
+            "1 for each dependency that answers, as in `/readyz`, 0 for each that does not",
             labels=["dependency"],
         )
         for name in self._names:
@@ -157,7 +157,7 @@ def _registry() -> CollectorRegistry:
 
 
 def _silent(checks: Mapping[str, BoundedCall[object]]) -> tuple[str, ...]:
-    """Return the names of those that do not answer in time; all are checked at once."""
+    """Return the names of the dependencies that do not answer in time; all are checked at once."""
     ends, asked = time.monotonic() + CHECK_SECONDS, {name: check.begin() for name, check in checks.items()}
     found = []
     for name, answer in asked.items():

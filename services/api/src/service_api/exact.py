@@ -4,5 +4,5 @@ from flask import Response
 
 
 def exact_bytes(content: bytes) -> Response:
-    """Answer Markdown as it was committed to; nobody keeps it on the way."""
+    """Answer the committed Markdown; no cache may keep it."""
     return Response(content, headers=[("Cache-Control", "no-store")], content_type="text/markdown; charset=utf-8")

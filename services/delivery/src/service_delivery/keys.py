@@ -51,8 +51,8 @@ class Pause:
     is_owners: bool
 
     def refusal(self) -> ServiceError:
-        """Return the answer to those who would wrap to it."""
-        message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
+        """Return the refusal for anyone who wraps to this key."""
+        message = "A delivery key was withdrawn, and no key of this service is in effect; deliveries pause"
         until = "" if self.until is None else f" until {iso_utc(self.until)}"
         wait = _LONGEST_WAIT if self.until is None else min(_LONGEST_WAIT, self.until - self.now)
         return ServiceError(
@@ -95,14 +95,14 @@ def key_id(public_key: Bytes32) -> str:
 
 
 def current_key(connection: Connection, now: UnixSeconds, keyring: Sequence[Identity]) -> Identity | Pause:
-    """Return the key that Guardians are to wrap to."""
+    """Return the key to which Guardians wrap."""
     published = read_delivery_keys(connection, now)
     held = _held(published, keyring)
     return _pause(published, held) or held[0].identity
 
 
 def accepted_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> AcceptedKeys:
-    """Return the keys that a new wrap may be made for, the current one first; none while deliveries pause."""
+    """Return the keys for which a new wrap may be made, the current one first; none while deliveries pause."""
     now = facts.head.block_time
     published = read_delivery_keys(facts.connection, now)
     held = _held(published, keyring)
@@ -113,7 +113,7 @@ def accepted_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: i
 
 
 def describe_current_key(facts: HubFacts, keyring: Sequence[Identity]) -> DeliveryKey:
-    """Return the current key, for those who wrap to it; 503 while deliveries pause."""
+    """Return the current key for wrapping; 503 while deliveries pause."""
     current = current_key(facts.connection, facts.head.block_time, keyring)
     if isinstance(current, Pause):
         raise current.refusal()
@@ -151,7 +151,7 @@ def _state(published: DeliveryKeys, key: Bytes32, current: Bytes32 | None) -> Ke
 
 
 def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> list[dict[str, object]]:
-    """Return what an operator needs to know of each key before taking it out of the file; nothing secret."""
+    """Return what an operator needs to know about each key before removing it from the file; nothing secret."""
     counted = select(t.wraps.c.key_id, func.count()).group_by(t.wraps.c.key_id)
     wraps: dict[str, int] = {row[0]: row[1] for row in facts.connection.execute(counted)}
     described: list[dict[str, object]] = []

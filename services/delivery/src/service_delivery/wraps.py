@@ -32,7 +32,7 @@ WRAPS: Final = counter_by(
     "event",
     ("stored", "retrieved", "swept"),
     "service_delivery_wraps_total",
-    "Wraps of content keys, by what was done: `swept` since they did not win",
+    "Wraps of content keys, by action: `swept` because they did not win",
 )
 _CODE: Final = "invalid_winning_solution_delivery"
 _c, _insert = t.wraps.c, insert(t.wraps)
@@ -78,7 +78,7 @@ class Wraps:
         self._held = [key_id(key.public_key) for key in self._keyring]
 
     def store(self, bounty_id: BountyId, wrap: WrapRequest) -> bool:
-        """Keep a wrap; return whether it is the first of its Submission."""
+        """Store a wrap; return whether it is the first of its Submission."""
         known, commitment = self._bounties.known(bounty_id), wrap.submission_commitment
         if known.accepted.paused is not None:
             raise known.accepted.paused.refusal()
@@ -106,7 +106,7 @@ class Wraps:
         return created
 
     def exists(self, bounty_id: BountyId, commitment: Bytes32) -> bool:
-        """Return whether a wrap of exactly this Submission is held that opens with a key that is held, too."""
+        """Return whether a wrap of exactly this Submission is stored that opens with one of the keys."""
         named = {"bounty_id": bounty_id, "submission_commitment": commitment, "held": self._held}
         with single(self._engine) as connection:
             rows = connection.execute(_HELD, named).all()

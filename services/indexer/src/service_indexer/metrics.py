@@ -25,7 +25,7 @@ class IndexCollector(Collector):
         self._engine, self._chain_id, self._clock, self._endpoints = engine, chain_id, clock, endpoints
 
     def collect(self) -> Iterator[Metric]:
-        """Return the figures of this moment; none of the copy while the database does not answer."""
+        """Return the current metrics; none of the copy while the database does not answer."""
         yield from self._copy()
         if self._endpoints is not None:
             yield from self._conduct(self._endpoints)
@@ -42,7 +42,7 @@ class IndexCollector(Collector):
         if archived is not None:
             yield GaugeMetricFamily(
                 "service_wal_archived_seconds",
-                "Since the database's log was last archived, where it is within a time",
+                "Time since the database's log was last archived, if it is archived regularly",
                 archived,
             )
         if head is None:
@@ -55,8 +55,7 @@ class IndexCollector(Collector):
         yield bounties
         owners = GaugeMetricFamily(
             "service_hub_owner_events",
-            "How often the Hub's owner did each of what it can do; `FeeRecipientChanged` is a "
-            "fee policy with another recipient",
+            "Actions of the Hub's owner, by kind; `FeeRecipientChanged` is a fee policy with another recipient",
             labels=["event"],
         )
         for event, count in acts.items():
@@ -69,7 +68,7 @@ class IndexCollector(Collector):
         yield GaugeMetricFamily("service_index_finality_lag_seconds", "Block to finality", head.finality_lag_seconds)
         yield GaugeMetricFamily("service_index_halted", "1 when the copy is halted", float(head.halted is not None))
         behind = max(0, head.tip_number - head.block_number)
-        yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it looked last", behind)
+        yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind at its last check", behind)
         yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
         yield GaugeMetricFamily(
             "service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg
@@ -94,8 +93,8 @@ class IndexCollector(Collector):
 
 
 def archived_seconds(connection: Connection) -> float | None:
-    """Return the seconds since the last archived WAL file; None if archiving is off or untimed. They grow while nothing
-    is written."""
+    """Return the seconds since the last archived WAL file; None if archiving is off or untimed. They also grow while
+    nothing is written."""
     age = connection.execute(
         text(
             "SELECT extract(epoch FROM clock_timestamp() - coalesce(last_archived_time, stats_reset)) "
@@ -107,7 +106,7 @@ def archived_seconds(connection: Connection) -> float | None:
 
 
 def _acts_of_the_owner(connection: Connection) -> dict[str, int]:
-    """Return how often the owner did each of what it can do; a new recipient of fees counts apart from other fee
+    """Return the number of the owner's actions by kind; a new fee recipient is counted separately from other fee
     policies.
     """
     policies = select(

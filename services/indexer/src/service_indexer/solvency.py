@@ -44,7 +44,7 @@ class SolvencyCollector(Collector):
         if head is None:
             return
         yield GaugeMetricFamily(
-            "service_hub_owed", "What all bounties are owed by the copy, in units of the token", owed
+            "service_hub_owed", "What the Hub owes to all bounties according to the copy, in units of the token", owed
         )
         hub, block = self._chain.hub_address, hex(head.block_number)
 
@@ -56,5 +56,5 @@ class SolvencyCollector(Collector):
         except (ChainUnavailable, RpcRefused):
             return
         yield GaugeMetricFamily(
-            "service_hub_missing", "What the Hub's balance lacks of `service_hub_owed`", max(0, owed - balance)
+            "service_hub_missing", "How much the Hub's balance is below `service_hub_owed`", max(0, owed - balance)
         )

@@ -75,7 +75,7 @@ JOBS: Final = (review, sweep)
 def _review(config: ReviewerConfig, received: Message) -> ReviewEnding:
     circumstances, page = Circumstances.from_fields(received), unpack_page(str(received["page"]))
     if circumstances is None:
-        raise ValueError("a review without its circumstances")
+        raise ValueError("a review without its context")
     identifier, poster = Bytes32(str(received["review_id"])), parse_address(str(received["poster"]))
     if identifier != review_id(poster, spec_commitment(page), current_rubric().hash):
         log.error("a review of a rubric that this worker does not know", review_id=identifier)

@@ -34,7 +34,7 @@ def create_api(
 ) -> tuple[Flask, DocumentedApi]:
     """Make an app with these routes behind its edge, and the registry that documents them.
 
-    Without ``callers`` nobody has a budget: for a service that only others of its deployment reach. ``document`` is
+    Without ``callers`` nobody has a budget: for a service that only its own deployment can reach. ``document`` is
     what the OpenAPI document holds beside its routes.
     """
     app = Flask(name, static_folder=None)

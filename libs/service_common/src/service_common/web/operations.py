@@ -42,15 +42,15 @@ _PATH_PARAMETERS: Final = {
 _EVERY_HEADER: Final = ("X-Correlation-Id", "X-Hub", "Cache-Control")
 _INDEX_HEADERS: Final = ("X-Index-Block", "X-Index-Time")
 _HEADERS: Final[Mapping[str, str]] = {
-    "X-Correlation-Id": "Names this request in the operator's log: the request's own where it sent one.",
-    "X-Hub": "The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…: each has numbers of its own.",
-    "ETag": "The version of the answer; If-None-Match with it gets 304 while there is no other.",
+    "X-Correlation-Id": "Names this request in the operator's log; the request's own value if it sent one.",
+    "X-Hub": "The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…; bounty numbers are per Hub.",
+    "ETag": "The version of the answer; If-None-Match with it gets 304 while the answer is unchanged.",
     "Cache-Control": "Who may keep the answer, and for how long.",
-    "X-Index-Block": "The newest block of the index that the answer was read of. Answers that follow each other may "
-    "come from databases of which one is a little behind.",
+    "X-Index-Block": "The newest block of the index from which the answer was read. Successive answers may come from "
+    "databases of which one is slightly behind.",
     "X-Index-Time": "The time of that block, in Unix seconds.",
     "Retry-After": "Seconds after which the same request may be answered.",
-    "WWW-Authenticate": f"The scheme that this route takes: {SCHEME}.",
+    "WWW-Authenticate": f"The scheme that this route accepts: {SCHEME}.",
 }
 _RETRIED: Final = {429, 502, 503}
 
@@ -75,7 +75,7 @@ def described(
 ) -> Callable[[V], V]:
     """Describe a view: the error codes that it can answer, its query, and its body with an example.
 
-    Codes that follow from how the view is let in are not named again. ``refusals`` are the shapes of its errors by
+    Codes that follow from the view's access rule are not named again. ``refusals`` are the shapes of its errors by
     their media types, which its answers then have, too.
     """
 
@@ -93,11 +93,11 @@ class Routes(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
     def response(
         self, status_code: int, shape: Any = None, *, versioned: bool = False, indexed: bool = False, **more: Any
     ) -> Callable[[V], V]:
-        """Describe the answer of a status: a shape, or ``content_type`` of one that is no JSON. The view makes it
+        """Describe the answer for a status: a shape, or the ``content_type`` of one that is not JSON. The view makes it
         itself.
 
-        ``versioned``: a conditional request gets 304 if nothing has changed. ``indexed``: it states how far the index
-        was that it shows.
+        ``versioned``: a conditional request gets 304 if nothing has changed. ``indexed``: it states the position of the
+        index that it shows.
         """
         note = super().response(status_code, _schema(shape), **more)
 
@@ -143,7 +143,7 @@ class DocumentedApi(Api):  # type: ignore[misc]
 
 
 def _noted(view: V, wrapper: Callable[..., object]) -> V:
-    """Return the view with what flask-smorest noted of it, without the wrapper, which would only pass its answer on."""
+    """Return the view with flask-smorest's notes on it, without the wrapper, which would only return its answer."""
     vars(view)["_apidoc"] = vars(wrapper)["_apidoc"]
     return view
 
@@ -198,12 +198,12 @@ def _answers(view: Callable[..., object], refusals: Refusals) -> dict[int, Json]
     for status, versioned, indexed in answered:
         of_index = _INDEX_HEADERS if indexed else ()
         names = (*(("ETag",) if versioned else ()), *of_index)
-        text = "Stored for the first time." if status == 201 else "It was there already." if created else "Done."
+        text = "Stored for the first time." if status == 201 else "It was stored before." if created else "Done."
         answers[status] = {"description": text, "headers": _headers(*names)}
         if further:
             answers[status]["content"] = {each: {"schema": _ref(name_of(vars(view)["shown"]))} for each in further}
         if versioned:
-            answers[304] = {"description": "The version of If-None-Match is the newest.", "headers": _headers(*names)}
+            answers[304] = {"description": "The version in If-None-Match is the newest.", "headers": _headers(*names)}
     return answers
 
 
@@ -253,7 +253,7 @@ def _schema(shape: Any) -> Any:
 
 
 def _shape(schema: Schema | type[Schema]) -> type | None:
-    """Return the shape behind a schema; None for those that flask-smorest brings along."""
+    """Return the shape behind a schema; None for flask-smorest's own."""
     found = schema if isinstance(schema, type) else type(schema)
     return found.shape if issubclass(found, ShapeSchema) else None
 

@@ -18,7 +18,7 @@ from service_api.bounties.show_bounty import show_bounty
 from service_api.bounties.verification_records import Records
 from service_api.exact import exact_bytes
 
-routes = Routes("bounties", __name__, url_prefix="/api/bounties", description="Bounties as the chain has them")
+routes = Routes("bounties", __name__, url_prefix="/api/bounties", description="Bounties as recorded on chain")
 
 _DETAIL = "invalid_bounty_detail_request"
 
@@ -52,8 +52,8 @@ def get_bounty(bounty_id: str) -> Response:
 
 
 def _detail(bounty_id: BountyId) -> Version:
-    """Return the version of a bounty's detail. Others may keep a bounty that is shown whole, with record and page: all
-    that still changes is when its Guardians were last active. A page that is missing or altered can be restored at any
+    """Return the version of a bounty's detail. Caches may keep a bounty that is shown completely, with record and page:
+    only its Guardians' last activity still changes. A page that is missing or altered can be restored at any
     moment.
     """
     found = show_bounty(provided(Records), bounty_id)
@@ -73,7 +73,7 @@ def _detail(bounty_id: BountyId) -> Version:
 )
 @signed(None)
 def get_challenge(request: VerifiedRequest, bounty_id: str) -> Response:
-    """Read the exact bytes of a bounty's page, also while it is withheld.
+    """Read the exact bytes of a bounty's page, even while it is withheld.
 
     Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
     """

@@ -15,7 +15,7 @@ _UNJUDGED = (SettlementReason.GUARDIANS_SILENT.number, SettlementReason.QUORUM_N
 
 
 def show_account(source: FactSource, account: Address) -> ReadAnswer[AccountRecord]:
-    """Return the body of ``GET /api/accounts/{account_address}``; zeros for an account that the log does not have."""
+    """Return the body of ``GET /api/accounts/{account_address}``; zeros for an account that is not in the log."""
     with source.open() as facts:
         return ReadAnswer(account_record(facts.connection, account), facts.head)
 

@@ -26,7 +26,7 @@ from service_api.read_answer import ReadAnswer
 
 
 def show_bounty(records: Records, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
-    """Return the body of ``GET /api/bounties/{bounty_id}``; its facts and its record are of one source."""
+    """Return the body of ``GET /api/bounties/{bounty_id}``; its facts and its record come from one snapshot."""
     try:
         with single(records.source.engine) as connection:
             head, found = read_bounty_page(connection, records.source, bounty_id)
@@ -36,7 +36,7 @@ def show_bounty(records: Records, bounty_id: BountyId) -> ReadAnswer[BountyDetai
 
 
 def detail_of(records: Records, head: Head, found: IndexedBounty) -> BountyDetail:
-    """Return everything that is shown of a bounty as it was read."""
+    """Return everything that is shown of a bounty, as read."""
     bounty, page = found.bounty, _committed(found)
     is_shown = page is not None and found.withheld is None
     record = records.find(head, found)
@@ -80,5 +80,5 @@ def _terms(page: bytes, bounty: Bounty) -> ChallengeTerms:
 def _mismatch() -> ServiceError:
     return ServiceError(
         "bounty_challenge_content_mismatch",
-        "The challenge page held here is missing or does not hash to the bounty's spec_commitment.",
+        "The challenge page is missing here, or does not match the bounty's spec_commitment.",
     )

@@ -47,8 +47,8 @@ class Constants:
 
     @contextmanager
     def reading_once(self, *names: str) -> Iterator[None]:
-        """Have constants (``hub``, ``beacon``) read by one request at a time, so that a slow endpoint does not hold
-        every thread.
+        """Let one request at a time read constants (``hub``, ``beacon``), so that a slow endpoint does not block every
+        thread.
         """
         if set(names) <= vars(self).keys():
             yield

@@ -21,7 +21,7 @@ routes = Routes("index", __name__, url_prefix="/api", description="The index of 
 @routes.response(200, DeploymentStatus, versioned=True, indexed=True)
 @public
 def get_status() -> Response:
-    """How far the index is behind the chain, and what all bounties come to; also answered without a database."""
+    """How far the index is behind the chain, and the totals of all bounties; answered even without a database."""
     read_query(allowed=frozenset())
     return versioned(_status)
 
@@ -36,7 +36,7 @@ def _status() -> Version:
 @described("bounty_projection_unavailable", query=ChangeQuery)
 @public
 def get_changes() -> Response:
-    """Every change of the index after a number, in order, answered at once: events, and what reorgs took back."""
+    """The changes of the index after a number, in order, answered at once: events, and retractions after reorgs."""
     query = load_query(ChangeQuery)
     return versioned(lambda: _page(query))
 

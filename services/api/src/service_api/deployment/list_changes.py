@@ -21,7 +21,7 @@ def list_changes(source: FactSource, query: ChangeQuery) -> ReadAnswer[ChangeLis
 
 
 def _require_issued(facts: HubFacts, after: ChangeNumber) -> None:
-    """Refuse a number that was never issued: it comes from an index that was since restored from a backup."""
+    """Refuse a number that was never issued: it comes from before the index was restored from a backup."""
     if after > newest_change(facts.connection):
         issue = Issue("after", "is beyond the newest change of this index; start again at 0")
-        raise ServiceError("invalid_request", "The index has not come that far.", issues=[issue])
+        raise ServiceError("invalid_request", "The index has not reached that change.", issues=[issue])

@@ -33,7 +33,7 @@ Text = ColumnElement[str]
 
 
 def is_page_shown(commitment: Text, poster: Text) -> ColumnElement[bool]:
-    """Return whether a bounty's page is shown, by the commitment and the Poster that the chain has."""
+    """Return whether a bounty's page is shown, by its commitment and Poster on chain."""
     return and_(commitment.not_in(_subjects(WithheldKind.BOUNTY)), poster.not_in(_subjects(WithheldKind.ACCOUNT)))
 
 
@@ -43,12 +43,12 @@ def page_notice(commitment: Text, poster: Text) -> ScalarSelect[Any]:
 
 
 def page_reason(commitment: Text, poster: Text) -> ScalarSelect[Any]:
-    """Select the reason alone."""
+    """Select only the reason."""
     return _first(select(_W.reason), WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
 
 
 def page_since(commitment: Text, poster: Text) -> ScalarSelect[Any]:
-    """Select the time alone, in seconds."""
+    """Select only the time, in seconds."""
     return _first(select(_seconds(_W.since)), WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
 
 
@@ -108,7 +108,7 @@ def _first(found: Select[Any], kind: WithheldKind, commitment: Text, account: Te
 
 
 def _concerned(kind: WithheldKind, commitment: Text, account: Text) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the decisions on a text itself, and those on all text of its author."""
+    """Return the decisions on a text itself, and those on all texts of its author."""
     return (
         and_(_is(kind), _W.subject == commitment),
         and_(_is(WithheldKind.ACCOUNT), _W.subject == account),

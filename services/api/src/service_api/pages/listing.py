@@ -42,7 +42,7 @@ class ListPage:
 
 
 def list_page(deps: PageSources, search: Search) -> ListPage:
-    """Return the bounties that are looked for, after the cursor."""
+    """Return the bounties that match the search, after the cursor."""
     answer = list_bounties(deps.facts, search.query)
     found, now = answer.value, deps.clock.now()
     listed = tuple(_listed(each, now) for each in found.items)

@@ -73,7 +73,9 @@ class Reviews:
         self._places = Places()
 
     def require_ready(self, asked: ReviewRequest) -> ReviewReference:
-        """Return if the page is ready; otherwise raise what the interface fixes for the outcome. Counted and timed."""
+        """Return if the page is ready; otherwise raise the error that the interface defines for the outcome. Counted
+        and timed.
+        """
         try:
             with PUBLICATION_SECONDS.time():
                 finished = self._review(asked)
@@ -93,12 +95,12 @@ class Reviews:
             with self._places.hold("waiting", MAX_WAITING, refusal=full):
                 known = self._started_or_joined(identifier, asked)
         if known:
-            refusal = "The readiness review found what has to be clearer."
+            refusal = "The readiness review found points that must be clearer."
             raise ServiceError("bounty_challenge_not_ready", refusal, issues=known)
         return ReviewReference(identifier, rubric.version, rubric.hash)
 
     def _started_or_joined(self, identifier: Bytes32, asked: ReviewRequest) -> list[Issue]:
-        """Return the issues of a review that is started or joined; an attempt that came to nothing is taken back."""
+        """Return the issues of a review that is started or joined; refund an attempt without a result."""
         charged = charge(self._engine, self._config.review_quota, identifier, asked.poster)
         try:
             self._enqueue(identifier, asked, charged.under_way)
@@ -119,14 +121,14 @@ class Reviews:
         return known
 
     def _result(self, identifier: str) -> list[Issue] | None:
-        """Return the issues that were found, none of a ready page; None while there is no judgement."""
+        """Return the issues found, none for a ready page; None while there is no judgement."""
         found = select(reviews.c.issues).where(reviews.c.review_id == identifier)
         with reading(self._engine) as connection:
             issues = connection.execute(found).scalar()
         return None if issues is None else [Issue(each["path"], each["message"]) for each in issues]
 
     def _enqueue(self, identifier: Bytes32, asked: ReviewRequest, under_way: int) -> None:
-        """Enqueue this review unless it is in progress, as one of a Poster who has so many others ``under_way``."""
+        """Enqueue this review unless it is in progress, for a Poster who has this many others ``under_way``."""
         job_id = _job_id(identifier)
         if is_pending(self._redis, self._engine, REVIEW, job_id):
             return
@@ -144,8 +146,8 @@ class Reviews:
         enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=LATER_SECONDS * under_way)
 
     def _wait(self, identifier: Bytes32) -> list[Issue] | ReviewEnding:
-        """Return the result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone
-        meanwhile.
+        """Return the result within the bound, read from PostgreSQL: Redis only signals when to read, and may be
+        unavailable meanwhile.
         """
         ends = time.monotonic() + self._config.review_wait_seconds
         while (left := ends - time.monotonic()) > 0:

@@ -149,7 +149,7 @@ class GcsStore:
             yield chunk
 
     def delete(self, locator: str, *, generation: int) -> bool:
-        """See the port. An object that a repeated attempt finds gone is reported as one that was never there."""
+        """See the port. An object that a retry finds gone is reported as if it never existed."""
         with _mapped("delete"):
             try:
                 self._bucket.delete_blob(locator, generation=generation, **self._limits)
@@ -179,14 +179,14 @@ class GcsStore:
             yield _info(blob)
 
     def check(self) -> None:
-        """See the port. It needs no right beyond those that the service has anyway."""
+        """See the port. It needs only permissions that the service already has."""
         with _mapped("check"):
             next(iter(self._bucket.list_blobs(max_results=1, timeout=CALL_SECONDS, retry=None)), None)
         if not self._refuses_second_uploads:
             self._refuses_second_uploads = self._try_twice()
 
     def _try_twice(self) -> bool:
-        """Create an empty object twice, as upload URLs do; raise where the storage takes the second one, too."""
+        """Create an empty object twice, as upload URLs do; raise if the storage also accepts the second one."""
         headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": "0"}
         url = self._signed("PUT", _PROBE, _EMPTYING_SECONDS, headers=dict(headers))
         with _mapped("check"):
@@ -205,7 +205,7 @@ class GcsStore:
         self._client.close()
 
     def _emptied(self, locator: str) -> int:
-        """Return the generation of the empty object in a place; 0 if nothing is there, or something."""
+        """Return the generation of the empty object at a locator; 0 if there is none, or if it is not empty."""
         with _mapped("stat"):
             blob = self._bucket.get_blob(locator, **self._limits)
             return int(blob.generation) if blob is not None and blob.size == 0 else 0
@@ -249,7 +249,7 @@ class _BoundedAdapter(requests.adapters.HTTPAdapter):
 
 
 def _most_bytes(url: str) -> int:
-    """Return the most bytes of an answer: of a part of an object, a page of a list, or a description."""
+    """Return the maximum bytes of an answer: part of an object, a page of a list, or a description."""
     parts = urlsplit(url)
     if "alt=media" in parts.query.split("&"):
         return CHUNK_BYTES
@@ -283,7 +283,7 @@ def _transport() -> Any:
 
 
 def _requesting() -> Any:
-    """Return requests for tokens and signatures, which are repeated if the network fails."""
+    """Return a session for tokens and signatures that retries if the network fails."""
     session = requests.Session()
     session.trust_env = False
     session.mount("https://", requests.adapters.HTTPAdapter(max_retries=3))
@@ -312,7 +312,7 @@ def _expiry(url: str) -> UnixSeconds:
 
 @contextmanager
 def _mapped(action: str) -> Iterator[None]:
-    """Turn what the library raises into one error that its reader can act on."""
+    """Turn what the library raises into one error that the caller can act on."""
     try:
         yield
     except (*_FAILURES, *_MALFORMED) as error:

@@ -67,7 +67,7 @@ class ObjectStore(Protocol):
         """
 
     def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
-        """Sign a download of this generation and no other, for ``lifetime`` seconds."""
+        """Sign a download of only this generation, for ``lifetime`` seconds."""
 
     def stat(self, locator: str) -> ObjectInfo | None:
         """Return the stored object's facts now; None if nothing is there, or it was emptied."""
@@ -78,15 +78,15 @@ class ObjectStore(Protocol):
         """
 
     def delete(self, locator: str, *, generation: int) -> bool:
-        """Delete this generation and no other; False when it is not there (any more)."""
+        """Delete only this generation; False if it does not exist (any longer)."""
 
     def empty(self, locator: str, *, generation: int) -> bool:
-        """Remove the bytes of this generation and no other, so that no upload signed until now works; False if it is
-        not there (any more).
+        """Remove the bytes of only this generation, so that no upload signed so far works; False if it does not exist
+        (any longer).
         """
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        """Yield every object whose locator starts with ``prefix``, in the order of locators."""
+        """Yield every object whose locator starts with ``prefix``, in locator order."""
 
     def check(self) -> None:
-        """Return if the bucket answers, and creates no object twice that it is to create once; for readiness."""
+        """Return if the bucket answers and honours the create-once precondition; for readiness."""

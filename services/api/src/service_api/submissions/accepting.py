@@ -19,9 +19,9 @@ def require_accepting(facts: HubFacts, bounty: Bounty) -> None:
 
 
 def require_uploadable(facts: HubFacts, bounty: Bounty, solver: Address, locator: str, byte_length: int) -> bool:
-    """Refuse an upload after the deadline unless it is of the Solver's recorded bytes; return whether it is.
+    """Refuse an upload after the deadline unless it is for the Solver's recorded bytes; return whether it is.
 
-    The storage may have lost these, and that must not keep anyone from judging or opening the work.
+    The storage may have lost them, and that must not prevent anyone from judging or opening the work.
     """
     accepts = _accepting(facts, bounty)
     # A recorded one that is not final yet keeps nobody from replacing it.
@@ -53,4 +53,4 @@ def _accepting(facts: HubFacts, bounty: Bounty) -> bool:
 
 
 def _closed() -> ServiceError:
-    return state_refusal("invalid_solver_submission", "The bounty does not accept Submissions any more.")
+    return state_refusal("invalid_solver_submission", "The bounty no longer accepts Submissions.")
