@@ -1,4 +1,4 @@
-"""Review a challenge page before anything is paid: what the rules and the Hub have against it, line by line.
+"""Review a challenge page before anything is paid: the issues that the rules and the Hub find, line by line.
 
 python check_page.py deployment.json page.md
 """

@@ -1,4 +1,4 @@
-"""Claim what an account is owed of every bounty, and show what was refused.
+"""Claim what an account is owed by every bounty, and show what was refused.
 
 python claim_everything.py deployment.json
 """

@@ -1,4 +1,4 @@
-"""Follow a bounty until its end is final, and print each thing that happens to it.
+"""Follow a bounty until its outcome is final, and print each event.
 
 python follow_bounty.py deployment.json 7
 """

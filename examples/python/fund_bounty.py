@@ -1,4 +1,4 @@
-"""Publish a page and fund it, once: run again after an interruption, it is the same bounty.
+"""Publish a page and fund it once: after an interruption, running it again continues the same bounty.
 
 python fund_bounty.py deployment.json page.md
 """

@@ -1,4 +1,4 @@
-"""A Guardian opens every Submission of a bounty, and records that none is valid, with the reasons of a file.
+"""A Guardian opens every Submission of a bounty, and records that none is valid, with reasons from a file.
 
 python judge_bounty.py deployment.json 7 opened/ reasons.md
 """

@@ -1,4 +1,4 @@
-"""What waits for the accounts whose keys are in the file, and for others: to judge, to claim, to open.
+"""Show what the accounts in the file, and others, can do now: judge, claim, open.
 
 python my_status.py deployment.json 0x…
 """

@@ -1,4 +1,4 @@
-"""Read why a bounty ended as it did: each Guardian's reasons, which hash to what the Hub has.
+"""Read why a bounty ended as it did: each Guardian's reasons, checked against their hashes in the Hub.
 
 python read_reasons.py deployment.json 7
 """

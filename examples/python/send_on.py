@@ -1,4 +1,4 @@
-"""Send each final event of the Hub on to an address, signed as Standard Webhooks are, in order, until it is taken.
+"""Forward each final event of the Hub to an address, signed as a Standard Webhook, in order, until it is accepted.
 
 service-cli bounty:watch --json | WEBHOOK_SECRET=whsec_... python send_on.py https://receiver.example/hook
 """

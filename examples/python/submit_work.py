@@ -1,4 +1,4 @@
-"""Seal a directory for a bounty's Guardians, and record it; a bar shows how far it is.
+"""Seal a directory for a bounty's Guardians and record it; a bar shows the progress.
 
 python submit_work.py deployment.json 7 work/
 """

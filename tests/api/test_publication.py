@@ -102,7 +102,7 @@ def test_thousands_of_faults_name_fifty(service: Service) -> None:
     issues = error_of(service.publish(page))["issues"]
     assert isinstance(issues, list)
     assert len(issues) == 51
-    assert issues[-1] == {"path": "more", "message": "850 more like these are not shown; correct these first"}
+    assert issues[-1] == {"path": "more", "message": "850 more issues are not shown; correct these first"}
 
 
 def test_terms_the_hub_would_refuse_are_all_named(service: Service) -> None:

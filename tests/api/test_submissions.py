@@ -239,7 +239,7 @@ def test_prepare_with_another_length_says_so(service: Service, tmp_path: Path) -
     error = error_of(sealed.prepare(replace(sealed.envelope, ciphertext=reference)))
     issues = error["issues"]
     assert isinstance(issues, list)
-    assert ["another length" in issue["message"] for issue in issues] == [True]
+    assert ["the length stated" in issue["message"] for issue in issues] == [True]
     assert "removed" not in issues[0]["message"]
     assert sealed.prepare().status_code == 200
 
@@ -279,7 +279,7 @@ def test_upload_url_of_a_closed_bounty_is_refused(service: Service, tmp_path: Pa
     closed = sealed.upload_url()
     error = error_of(closed)
     assert (closed.status_code, error["code"]) == (400, "invalid_solver_submission")
-    assert "Re-read the chain" in str(error["next_action"])
+    assert "Read the chain again" in str(error["next_action"])
     assert "Retry-After" not in closed.headers
 
 

@@ -61,7 +61,7 @@ def refused(response: TestResponse) -> str:
     """What a final refusal says."""
     error = error_of(response)
     assert (response.status_code, error["code"]) == (400, "invalid_written_verdict")
-    assert "Re-read the chain" in str(error["next_action"])
+    assert "Read the chain again" in str(error["next_action"])
     assert "Retry-After" not in response.headers
     return str(error["message"])
 

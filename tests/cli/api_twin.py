@@ -104,7 +104,7 @@ class ApiTwin:
         self.wraps: dict[str, str] = {}
         self.subgraph: Json = {}
         self.lost: list[Json] = []
-        """Submissions whose sealed bytes the storage has no longer."""
+        """Submissions whose sealed bytes the storage has lost."""
         self.listed: Json = {"items": [], "next_cursor": None}
         self.changes: list[Json] = []
         self.lies: dict[str, Lie] = {}
@@ -342,7 +342,7 @@ class ApiTwin:
             error = withheld_error("written_verdict_withheld", withheld)
             return refusal(451, error.code, error.message)
         if commitment not in self.verdicts:
-            return refusal(404, "written_verdict_not_found", "No written Verdict with that commitment is held here.")
+            return refusal(404, "written_verdict_not_found", "No written Verdict with that commitment is stored here.")
         return 200, self.verdicts[commitment], {"Content-Type": "text/markdown; charset=utf-8"}
 
     def _delivery_key(self, request: Request) -> Json:

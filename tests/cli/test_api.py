@@ -149,10 +149,10 @@ SECRET = "a-key-in-the-path"
 @pytest.mark.parametrize(
     ("status", "body", "problem"),
     [
-        (403, b"<html>no</html>", "did not answer usefully: status 403 without a JSON-RPC answer"),
-        (429, b"{}", "limits its requests, and refused this one"),
-        (200, b"[1]", "did not answer usefully: status 200 without a JSON-RPC answer"),
-        (None, b"", "did not answer usefully: the connection broke"),
+        (403, b"<html>no</html>", "gave no usable answer: status 403 without a JSON-RPC answer"),
+        (429, b"{}", "has a rate limit, and refused this request"),
+        (200, b"[1]", "gave no usable answer: status 200 without a JSON-RPC answer"),
+        (None, b"", "gave no usable answer: the connection broke"),
     ],
 )
 def test_silent_rpc_is_named_without_its_path(solver: Terminal, status: int | None, body: bytes, problem: str) -> None:

@@ -55,7 +55,7 @@ def test_bad_rpc_url_is_not_quoted(wrong: str) -> None:
 @pytest.mark.parametrize("wrong", ["abc", "0", "-1", "1.5", "", "7" * 5_000])
 def test_count__that_is_none__is_refused(wrong: str) -> None:
     assert parse_count("7") == 7
-    with pytest.raises(ValueError, match="a whole number from 1"):
+    with pytest.raises(ValueError, match="a whole number of at least 1"):
         parse_count(wrong)
 
 

@@ -121,7 +121,7 @@ def test_wrap_of_another_key_is_refused(delivery: Delivery) -> None:
         assert refusal(response) == (400, "invalid_winning_solution_delivery")
     lost = delivery.call(world.guardian(1), wrap_path(bounty_id), body_for(loser, good))
     assert refusal(lost) == (400, "invalid_winning_solution_delivery")
-    assert "Re-read the chain" in str(error_of(lost)["next_action"])
+    assert "Read the chain again" in str(error_of(lost)["next_action"])
     stranger = delivery.call(world.solver(2), wrap_path(bounty_id), body_for(envelope, good))
     assert refusal(stranger) == (403, "forbidden")
     assert exists(delivery, bounty_id, envelope) is False

@@ -15,7 +15,7 @@ from local_stack.contract import Wallet
 
 from tests.waiting import wait_until
 
-TITLE = "The chain makes no new block"
+TITLE = "The chain makes no new blocks"
 LONG_SECONDS, SHORT_SECONDS, JUDGING_SECONDS = STANDS_STILL_SECONDS + 180, 60, 300
 
 

@@ -57,7 +57,7 @@ def test_safe_as_a_guardian_acts_on_the_pages(
     work = cast.submit(bounty, "solver-2", note="Opened by a Safe.")
 
     page = opened(cast, browser, wallet, "/guardians")
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait("All details")
     page.press(SEND)
     page.wait("Recorded.")
@@ -79,7 +79,7 @@ def test_safe_as_a_guardian_acts_on_the_pages(
     page.wait("Your Verdict")
     page.do("tick", label=work_label(cast, 1, "solver-2"))
     page.fill("Reasons", "# Judged by two owners\n\nEvery criterion holds.")
-    page.press("Go on")
+    page.press("Continue")
     page.wait("Publish your reasons")
     page.press(SIGN)
     page.wait("Record the Verdict on the chain")

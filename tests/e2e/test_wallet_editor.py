@@ -68,13 +68,13 @@ def test_page_of_fields_becomes_a_bounty(cast: Cast, browser: Browser) -> None:
     write(page, deadline, Text=f"{EXAMPLE.body}\nThe format is TBD.\n")
     line = EXAMPLE.body.rstrip().count("\n") + 3
     shown = page.wait("The winner gets")
-    assert "you can claim the escrow back from" in shown
+    assert "you can claim the escrow back by" in shown
     page.check()
     for width in (1280, 360):
         assert page.overhang(width) == 0
         shot(page, f"editor-{width}")
     page.press(GO_ON)
-    page.wait_alert("The service's rules find the page not ready to be published. 1 remark below")
+    page.wait_alert("By the service's rules the page is not ready to publish. 1 remark below")
     assert f"Line {line}: Holds the placeholder 'TBD'" in page.text()
     assert page.asked() == []
     shot(page, "editor-refused")
@@ -84,12 +84,12 @@ def test_page_of_fields_becomes_a_bounty(cast: Cast, browser: Browser) -> None:
     page.wait("Publish the page")
     page.press(SIGN)
     shown = page.wait("Sign the escrow")
-    assert "and the network's fee in ether, which the wallet shows" in shown
-    assert "you can claim the escrow back from" in shown
+    assert "plus the network's fee in ether, which the wallet shows" in shown
+    assert "you can claim the escrow back by" in shown
     page.press(SIGN)
     page.wait("Create the bounty")
     page.press(SEND)
-    shown = page.wait("has its page in a moment")
+    shown = page.wait("will have its page in a moment")
     assert page.presses() == 4
     assert [each["method"] for each in page.asked()] == ["eth_signTypedData_v4"] * 2 + ["eth_sendTransaction"]
     number = shown.rpartition("Bounty ")[2].split()[0]
@@ -103,10 +103,10 @@ def test_half_written_page_survives_a_reload(cast: Cast, browser: Browser) -> No
     page = opened(cast, browser, fresh=True)
     page.fill("Title", "Half of it")
     page.press(GO_ON)
-    page.wait_alert("Something is still to be filled in. 5 remarks below")
+    page.wait_alert("Some fields are not filled in yet. 5 remarks below")
     assert "Write at least one check that two people would decide the same way." in page.text()
     page.fill("Title", "Half of it, edited")
-    assert "Write in one line what is to be made." not in page.text()
+    assert "Write in one line what should be made." not in page.text()
     assert "Write at least one check that two people would decide the same way." in page.text()
     page.fill("Title", "Half of it")
     page.fill("Escrow in tUSDC", "25,50")  # said as it is typed
@@ -118,7 +118,7 @@ def test_half_written_page_survives_a_reload(cast: Cast, browser: Browser) -> No
     page = opened(cast, browser, fresh=False)
     assert page.do("value", label="Title") == "Half of it"
     page.press(GO_ON)
-    page.wait_alert("Something is still to be filled in. 5 remarks below")
+    page.wait_alert("Some fields are not filled in yet. 5 remarks below")
     assert page.findings() == []
     page.close()
 
@@ -128,7 +128,7 @@ def test_page_with_a_private_key_sends_nothing(cast: Cast, browser: Browser) -> 
     page = opened(cast, browser, fresh=True)
     page.fill("Page", "---\n---\n# public key: age1\nAGE-SECRET-KEY-1" + "Q" * 58)
     page.press(GO_ON)
-    page.wait_alert("The page holds a private key, which everybody could read.")
+    page.wait_alert("The page holds a private key, which everyone could read.")
     assert not [each for each in page.requests() if "/check" in each]
     assert page.findings() == []
     page.close()

@@ -53,8 +53,8 @@ REVEAL_DELAY: Final = function_signature_to_4byte_selector("revealDelay()").hex(
 SLACK: Final = 30
 """Between a block's time and the moment at which it is looked at."""
 PARTS: Final = 10
-AGAIN: Final = "Have it sent again"
-OUTSTANDING: Final = "what you signed before is good until"
+AGAIN: Final = "Send it again"
+OUTSTANDING: Final = "what you signed before is valid until"
 FUNDED: Final = "This page was funded before"
 SPENT: Final = "This page may be funded already"
 
@@ -228,7 +228,7 @@ class Theatre:
         self._count += 1
         bounty = self.bounties.open()
         work = files_below(artifact(self._folder(), note=f"Played {self._count}."))
-        buttons = ("Submit work", "Go on with it", "Seal it", SIGN, SEND, AGAIN)
+        buttons = ("Submit work", "Continue with it", "Seal it", SIGN, SEND, AGAIN)
         act = Act("solver-1", path_of(bounty), buttons, {"Directory with the work": {"files": work}}, ("is recorded",))
         true = self.cast.stack.hub.hub.call("getBounty", int(bounty.bounty_id))
 
@@ -478,7 +478,7 @@ def test_forged_deadline_seals_for_the_delay(
 
 def test_forged_past_deadline_seals_nothing(theatre: Theatre) -> None:
     found = submit_under(theatre, Plot(int(time.time()) - 1, 600))
-    assert "what is sealed now can be opened too soon" in found.ended
+    assert "work sealed now could be opened too soon" in found.ended
     assert not found.reveal_points
     assert "What will be sealed" not in found.shown
 

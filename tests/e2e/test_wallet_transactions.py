@@ -24,13 +24,13 @@ pytestmark = pytest.mark.nightly
 SHOWN: Final = "All details"
 """What stands above the button that sends."""
 NOT_THERE: Final = "An earlier attempt was begun here and is not on the chain."
-AGAIN: Final = "Have it sent again"
+AGAIN: Final = "Send it again"
 
 
 def test_transaction_without_answer_is_found(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     page.wallet(forgets=True)
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait(SHOWN)
     page.press(SEND)
     page.wait_alert("The wallet could not do this.")
@@ -38,10 +38,10 @@ def test_transaction_without_answer_is_found(cast: Cast, browser: Browser) -> No
     cast.wait_for(cast.chain_time() + 2)
     page.close()
     page = opened(cast, browser, "guardian-3", "/guardians")
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait("Recorded.")
     assert page.asked() == []
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait(SHOWN)
     closed(page)
 
@@ -49,13 +49,13 @@ def test_transaction_without_answer_is_found(cast: Cast, browser: Browser) -> No
 def test_unsent_transaction_is_offered_with_a_warning(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-2", "/guardians")
     page.wallet(loses=True)
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait(SHOWN)
     page.press(SEND)
     page.wait_alert("The wallet could not do this.")
     page.close()
     page = opened(cast, browser, "guardian-2", "/guardians")
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait(NOT_THERE)
     page.press(SEND)
     page.wait("Recorded.")
@@ -65,7 +65,7 @@ def test_unsent_transaction_is_offered_with_a_warning(cast: Cast, browser: Brows
 
 def send_a_sign_of_life(page: Page) -> dict[str, str]:
     """Begin one and have the wallet send it; gives what it was asked to send."""
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait(SHOWN)
     page.press(SEND)
     page.wait("Sent as")
@@ -81,7 +81,7 @@ def test_cancelled_transaction_is_offered_again(cast: Cast, browser: Browser) ->
         closed(page)
         send_in_its_place(cast, wallet_of(cast, "guardian-2"), cast.address("guardian-2"), "0x")
     page = opened(cast, browser, "guardian-2", "/guardians")
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.press(AGAIN)
     page.wait(NOT_THERE)
     assert page.asked() == []
@@ -93,13 +93,13 @@ def test_cancelled_transaction_is_offered_again(cast: Cast, browser: Browser) ->
 def test_silent_wallet_need_not_be_waited_for(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     page.wallet(silent=True)
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait(SHOWN)
     page.press(SEND)
     page.press("Stop waiting")
     page.wait_alert("This page has stopped waiting.")
     page.wallet(silent=False)
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait(NOT_THERE)
     page.press(SEND)
     page.wait("Recorded.")
@@ -110,21 +110,21 @@ def test_late_answer_takes_no_newer_ones_place(cast: Cast, browser: Browser) -> 
     page = opened(cast, browser, "guardian-3", "/guardians")
     cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
     page.wallet(late=True)
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait(SHOWN)
     page.press(SEND)
     page.press("Stop waiting")
     page.wait_alert("This page has stopped waiting.")
     page.wallet(late=False)
     with no_blocks(cast):
-        page.press("Show that you are there")
+        page.press("Show that you are active")
         page.wait(NOT_THERE)
         page.press(SEND)
         (newer,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.wait("Sent as 0x"))
         page.answer_late()
         closed(page)
         page = opened(cast, browser, "guardian-3", "/guardians")
-        page.press("Show that you are there")
+        page.press("Show that you are active")
         assert f"Sent as {newer}" in page.wait("Sent as 0x")
     page.wait("Recorded.")
     closed(page)
@@ -136,7 +136,7 @@ def test_standing_chain_need_not_be_waited_for(cast: Cast, browser: Browser) -> 
         send_a_sign_of_life(page)
         page.press("Stop waiting")
         page.wait_alert("This page has stopped waiting.")
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait("Recorded.")
     assert page.asked() == []
     closed(page)
@@ -156,7 +156,7 @@ def of_a_person(act: Callable[[Bounties], Act]) -> Callable[[Bounties], tuple[Ac
 
 
 STEPS: Final = {
-    "create": (of_a_person(wallet_acts.publish), "has its page in a moment"),
+    "create": (of_a_person(wallet_acts.publish), "will have its page in a moment"),
     "submit": (of_a_person(wallet_acts.submit), "Your Submission is recorded."),
     "verdict": (of_a_person(wallet_acts.judge), "Your Verdict is recorded"),
     "award": (of_a_person(wallet_acts.claim), "Paid: "),
@@ -220,7 +220,7 @@ def test_verdict_changed_elsewhere_is_warned_of(cast: Cast, browser: Browser, bo
     page.asked()
     cast.reject(bounty, act.who, "Nothing holds.")
     page.press(SIGN)
-    page.wait("one that finds no valid Submission, is replaced by this one")
+    page.wait("one that finds no valid Submission; this one replaces it")
     assert [each["method"] for each in page.asked()] == ["eth_signTypedData_v4"]
     closed(page)
 

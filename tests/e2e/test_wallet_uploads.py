@@ -55,7 +55,7 @@ def test_lost_work_is_uploaded_before_it_is_recorded(
     uploaded.unlink()
     page.begin("Submit work")
     page.wait("uploaded and checked")
-    page.press("Go on with it")
+    page.press("Continue with it")
     for request in ("Have the upload checked", "Get an address for the upload"):
         page.wait(request)
         page.press(SIGN)
@@ -75,7 +75,7 @@ def test_work_lost_while_sent_is_uploaded_anew(cast: Cast, browser: Browser, bou
         page.wait("Sent as")
         uploaded.unlink()
         send_in_its_place(cast, wallet_of(cast, "solver-3"), cast.address("solver-3"), "0x")
-    page.press("Have it sent again")
+    page.press("Send it again")
     for request in ("Have the upload checked", "Get an address for the upload"):
         page.wait(request)
         page.press(SIGN)

@@ -109,7 +109,7 @@ def fund(
     path = challenge_page(folder, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title=title)
     page = opened(cast, browser, wallet, "/publish")
     page.fill("Page", path.read_text(encoding="utf-8"))
-    page.press("Go on")
+    page.press("Continue")
     page.wait("Publish the page")
     page.press(SIGN)
     shown = page.wait("Sign the escrow")
@@ -124,7 +124,7 @@ def fund(
     if is_interrupted:
         page.wait_alert("The wallet could not do this.")
     else:
-        shown = page.wait("has its page in a moment")
+        shown = page.wait("will have its page in a moment")
     asked = page.asked()
     assert [each["method"] for each in asked] == ["eth_signTypedData_v4"] * 2 + ["eth_sendTransaction"]
     assert asked[1]["typedData"]["message"]["value"] == str(ESCROW)
@@ -132,8 +132,8 @@ def fund(
     if is_interrupted:  # another visit finds the draft, and the bounty that was created
         cast.wait_for(cast.chain_time() + 2)
         page = opened(cast, browser, wallet, "/publish")
-        page.press("Go on")
-        shown = page.wait("has its page in a moment")
+        page.press("Continue")
+        shown = page.wait("will have its page in a moment")
         assert page.asked() == []
         closed(page)
     number = shown.rpartition("Bounty ")[2].split()[0]
@@ -148,7 +148,7 @@ def to_the_escrow(cast: Cast, page: Page, folder: Path, title: str) -> None:
     deadline = cast.chain_time() + LONG_SECONDS
     path = challenge_page(folder, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title=title)
     page.fill("Page", path.read_text(encoding="utf-8"))
-    page.press("Go on")
+    page.press("Continue")
     page.wait("Publish the page")
     page.press(SIGN)
 
@@ -160,12 +160,12 @@ def test_refused_page_is_seen_before_signing(cast: Cast, browser: Browser, tmp_p
     page = opened(cast, browser, "poster", "/publish")
     page.wait("nothing is published before you sign")
     page.fill("Page", f"{text}\nThe format is TBD.\n")
-    page.press("Go on")
-    page.wait_alert("The service's rules find the page not ready")
+    page.press("Continue")
+    page.wait_alert("By the service's rules the page is not ready")
     page.wait_alert("Holds the placeholder 'TBD'")
     assert page.asked() == []
     page.fill("Page", text)
-    page.press("Go on")
+    page.press("Continue")
     page.wait("Publish the page")
     assert page.asked() == []
     closed(page)
@@ -190,7 +190,7 @@ def test_safe_that_is_not_there_goes_on_once_it_is(cast: Cast, browser: Browser,
     wait_for(cast.stack.anvil.w3, payer.send(cast.stack.anvil.w3, safe.creation, to=safe.factory))
     cast.wait_for(cast.chain_time() + 3)  # the API asks the account's code at a block that may be two seconds old
     page = opened(cast, browser, wallet, "/publish")
-    page.press("Go on")  # with the page that was written before
+    page.press("Continue")  # with the page that was written before
     page.wait("Publish the page")
     page.press(SIGN)
     assert "The signature is good until" in page.wait("Sign the escrow")
@@ -207,7 +207,7 @@ def test_account_that_confirms_nothing_is_refused(cast: Cast, browser: Browser, 
     to_the_escrow(cast, page, tmp_path, "Of a delegated account")
     page.wait("Sign the escrow")
     page.press(SIGN)
-    page.wait_alert("The token takes no signature of your account")
+    page.wait_alert("The token accepts no signature of your account")
     assert {each["method"] for each in page.asked()} == {"eth_signTypedData_v4"}
     closed(page)
 
@@ -223,7 +223,7 @@ def submit(cast: Cast, browser: Browser, funded: Funded, wallet: TestWallet | st
     shown = page.wait("What will be sealed")
     assert "what looks like secrets: .env" in shown
     page.press("Seal it")
-    page.wait_alert("What looks like secrets would be sealed")
+    page.wait_alert("Files that look like secrets would be sealed")
     page.check()
     page.do("tick", label="Seal these, too")
     page.press("Seal it")
@@ -264,7 +264,7 @@ def test_unready_page_names_where_to_change_it(
         content = re.sub(rf"(?m)^{name}: \d+$", f"{name}: {number}", content)
     page = opened(cast, browser, "poster", "/publish")
     page.fill("Page", content)
-    page.press("Go on")
+    page.press("Continue")
     page.wait_alert(text)
     assert not page.asked()
     closed(page)
@@ -272,7 +272,7 @@ def test_unready_page_names_where_to_change_it(
 
 LIES: tuple[tuple[str, str, str, str], ...] = (
     ("artifact-upload-url", "storage_locator", "submissions/x", "storage_locator: the service states submissions/x"),
-    ("artifact-upload-url", "upload_url", "https://attacker.example/x", "outside of this deployment's storage"),
+    ("artifact-upload-url", "upload_url", "https://attacker.example/x", "outside this deployment's storage"),
     ("/prepare", "transaction.data", "0x00", "transaction.data: the service states 0x00"),
     ("/prepare", "submission_commitment", "0x" + "11" * 32, "submission_commitment: the service states"),
 )
@@ -316,7 +316,7 @@ def test_lying_api_gets_nothing_on_chain(
         closed(page)
         page = opened(cast, browser, "solver-1", path_of(offered), api)  # another visit goes on with what was sealed
         page.begin("Submit work")
-        page.press("Go on with it")
+        page.press("Continue with it")
     assert page.asked() == []
     closed(page)
 
@@ -325,7 +325,7 @@ def test_heartbeat__by_a_guardian__is_on_chain(cast: Cast, browser: Browser) -> 
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-1"))
     page.do("settings", changes={"explorerUrl": "https://explorer.example"})
     page.connect()
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     shown = page.wait("All details")
     assert cast.stack.hub.hub.address in shown
     assert cast.address("guardian-1") in shown
@@ -360,16 +360,16 @@ def test_wallet_on_another_chain_is_refused(cast: Cast, browser: Browser) -> Non
     page.wait_alert("The wallet is on chain 1; this page acts on chain 31337 only.")
     page.press("Switch the wallet to chain 31337")
     page.wait(OFFERED)
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait("All details")
     page.wallet(chainId=1)
     page.wait("The wallet's account or chain changed.")
     page.wallet(chainId=31_337)  # what was read in between may be the other chain's
     page.press(SEND)
-    page.wait_alert("The wallet changed its chain since this page read it.")
+    page.wait_alert("The wallet has changed its chain since this page read it.")
     assert page.asked() == []
     page.press("Connect again")
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait("All details")
     closed(page)
 
@@ -381,7 +381,7 @@ def test_wallet_without_the_chain_is_given_it(cast: Cast, browser: Browser) -> N
     page.do("settings", changes={"deployment": {"chainId": 84_532, "hubAddress": cast.stack.hub.hub.address}})
     page.connect()
     page.press("Switch the wallet to chain 84532")
-    page.wait_alert("The wallet's node does not answer a question")  # it is the local chain's, which has no Multicall3
+    page.wait_alert("The wallet's node does not answer")  # it is the local chain's, which has no Multicall3
     (asked,) = page.asked()
     assert (asked["method"], asked["chain"]["chainId"]) == ("wallet_addEthereumChain", "0x14a34")
     assert asked["chain"]["rpcUrls"] == ["https://sepolia.base.org"]
@@ -394,7 +394,7 @@ def test_wallet_without_a_private_chain_is_told(cast: Cast, browser: Browser) ->
     page.wallet(knows=[1])
     page.connect()
     page.press("Switch the wallet to chain 31337")
-    page.wait_alert("Add the chain in the wallet's settings")
+    page.wait_alert("Add the chain and a node's address")
     assert page.asked() == []
     closed(page)
 
@@ -412,18 +412,18 @@ def test_locked_wallet_is_named(cast: Cast, browser: Browser) -> None:
 
 def test_other_account_is_asked_for_nothing(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait("All details")
     page.wallet(shown=cast.address("guardian-2"))
     page.press(SEND)
-    page.wait_alert("The wallet has another account selected")
+    page.wait_alert("The wallet has switched to another account")
     assert page.asked() == []
     closed(page)
 
 
 def test_wallet__that_declines__leaves_nothing_behind(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
-    page.press("Show that you are there")
+    page.press("Show that you are active")
     page.wait("All details")
     page.wallet(declines_to_send=True)
     page.press(SEND)
@@ -462,7 +462,7 @@ def test_page_that_differs_offers_nothing(
     page = browser.open(f"{cast.stack.pages_url}{path_of(offered)}", wallet_of(cast, "solver-1"))
     page.do("state", changes=changes)
     page.connect()
-    page.wait_alert("The service states something else than what this page derived itself.")
+    page.wait_alert("The service's answer differs from what this page derived itself.")
     page.wait_alert(text)
     assert "Directory with the work" not in page.text("#acting")
     closed(page)
@@ -472,7 +472,7 @@ def test_browser__that_keeps_no_files__is_refused(cast: Cast, browser: Browser, 
     page = opened(cast, browser, "solver-1", path_of(offered))
     page.do("no_files")
     page.begin("Submit work")
-    page.wait_alert("This browser keeps no files for a page, as in a private window")
+    page.wait_alert("This browser lets no page keep files, as in a private window")
     assert page.asked() == []
     closed(page)
 
@@ -497,7 +497,7 @@ def test_bounty_is_judged_claimed_and_opened(cast: Cast, browser: Browser, playe
     page.wait("No Guardian has delivered the key of the winning work yet.")
     deliver(cast, browser, played, tmp_path)
     shown = page.wait("Get the key of the winning work")  # without a reload
-    assert "downloads a Submission as it was sealed" in shown  # the second request, explained with the first
+    assert "downloads a sealed Submission" in shown  # the second request, explained with the first
     page.press(SIGN)
     page.wait("Save the work")
     assert page.presses() == 3
@@ -514,14 +514,14 @@ def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
     page.wait("Your Verdict")
     page.check()
     page.fill("Reasons", f"# Reasons of {name}\n\nEvery criterion holds.")
-    page.press("Go on")
-    page.wait_alert("Choose your Verdict: no choice is made for you.")
+    page.press("Continue")
+    page.wait_alert("Choose your Verdict; none is preselected.")
     closed(page)
     page = opened(cast, browser, name, played.path)  # the reasons were kept as they were typed
     page.begin("Judge")
     page.wait("Your Verdict")
     page.do("tick", label=work_label(cast, 2, played.winner.address))
-    page.press("Go on")
+    page.press("Continue")
     if name != "guardian-1":
         page.wait("Never opened in this browser")
     assert f"# Reasons of {name}\n\nEvery criterion holds." in page.wait("Publish your reasons")
@@ -540,7 +540,7 @@ def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
     if name == "guardian-1":  # a reorg may take it, and another one may take its place
         page = opened(cast, browser, name, played.path)
         page.begin("Judge")
-        page.wait("You have recorded a Verdict already")
+        page.wait("You have already recorded a Verdict")
         assert page.do("value", label="Reasons") == f"# Reasons of {name}\n\nEvery criterion holds."
         closed(page)
 
@@ -550,7 +550,10 @@ def claim(cast: Cast, browser: Browser, played: Played) -> None:
     before = cast.token_balance(played.winner.address)
     assert cast.page_shows(played.funded, "Awarded")
     page = opened(cast, browser, "solver-1", played.path)
-    page.wait("This account can do nothing here at the moment. The bounty is over, and its award is another account's.")
+    page.wait(
+        "This account has nothing to do here at the moment. "
+        "The bounty is over, and its award belongs to another account."
+    )
     assert page.do("has", selector="#chip a[href^='/people/0x']")
     closed(page)
     page = opened(cast, browser, played.solver, played.path)
@@ -589,7 +592,7 @@ def open_work(cast: Cast, browser: Browser, played: Played, folder: Path) -> Non
     page.do("press_row", row=work_label(cast, 2, played.winner.address), text="Open")
     page.wait("Read the sealed work")
     page.press(SIGN)
-    page.wait_alert("no key of this keyring fits what was sealed for the Guardians")
+    page.wait_alert("no key in this keyring opens what was sealed for the Guardians")
     closed(page)
 
 
@@ -600,7 +603,7 @@ def deliver(cast: Cast, browser: Browser, played: Played, folder: Path) -> None:
     choose_keys(page, keys)
     secret = keys.read_text().split("\n")[1]
     shown = page.wait("Read the sealed work")
-    assert "as the chain has it" in shown  # what the second signature is over
+    assert "as on chain" in shown  # what the second signature is over
     page.press(SIGN)
     page.wait("The key of the winning work is delivered")
     assert page.presses() == 4
@@ -635,15 +638,15 @@ def test_bounty_without_work_is_refunded(cast: Cast, browser: Browser, played: P
     assert "can claim its part on this page" in page.text("#acting")
     page.wait("Not awarded")  # without a reload
     closed(page)
-    assert cast.page_shows(funded, "Waits to be claimed")  # the record follows the state
+    assert cast.page_shows(funded, "Not claimed yet")  # the record follows the state
     before = cast.token_balance(cast.address("poster"))
     page = opened(cast, browser, "poster", path_of(funded))
     begin_claim(cast, page)
     assert "You receive\n25 tUSDC" in page.text("#acting")
-    assert "Waits to be claimed" in page.text(MONEY)
+    assert "Not claimed yet" in page.text(MONEY)
     page.press(SEND)
     page.wait("Paid: 25 tUSDC")
-    wait_until(lambda: "Waits to be claimed" not in page.text(MONEY), IDLE_SECONDS)  # without a reload
+    wait_until(lambda: "Not claimed yet" not in page.text(MONEY), IDLE_SECONDS)  # without a reload
     assert "Paid" in page.text(MONEY)
     assert cast.token_balance(cast.address("poster")) - before == 25_000_000
     closed(page)

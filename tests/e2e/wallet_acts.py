@@ -251,7 +251,7 @@ def refund(bounties: Bounties) -> Act:
 
 def heartbeat(bounties: Bounties) -> Act:
     """A Guardian gives a sign of life."""
-    return Act("guardian-3", "/guardians", ("Show that you are there", SEND))
+    return Act("guardian-3", "/guardians", ("Show that you are active", SEND))
 
 
 ACTS: Final = (

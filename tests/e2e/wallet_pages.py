@@ -43,7 +43,7 @@ def choose_keys(page: Page, keys: Path) -> None:
     """Give the page the file with a Guardian's keys, where it wants it."""
     page.wait("File with your encryption keys")
     page.upload("File with your encryption keys", keys)
-    page.press("Go on")
+    page.press("Continue")
 
 
 def begin_claim(cast: Cast, page: Page) -> None:

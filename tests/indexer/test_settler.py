@@ -413,7 +413,7 @@ def test_limited_requests_are_waited_for(world: World, monkeypatch: pytest.Monke
     with provider_before(world.node.url) as twin:
         twin.refuse_each(1, by_status=False)
         before = events()
-        with pytest.raises(ChainUnavailable, match="requests are limited, try again in a minute"):
+        with pytest.raises(ChainUnavailable, match="rate limit reached, try again in a minute"):
             settler_with(world, wallet, twin.url).settle_due()
         assert (events(), rows(world), waited) == (before, [], list(LIMIT_WAITS))
     with provider_before(world.node.url) as twin:

@@ -71,7 +71,7 @@ def test_bad_value_is_answered_beside_its_field(market: Pages, field: str, text:
     assert f'id="{field}-problem"' in html
     assert re.search(f'<input id="{field}"[^>]*aria-invalid="true" aria-describedby="{field}-problem"', html)
     assert "<script" not in html
-    assert "Not everything was understood" in text_of(html)
+    assert "Some values were not understood" in text_of(html)
     assert titles(market, address) == ["Rich", "Other", "Soon"]  # the rest of the address holds
 
 
@@ -83,9 +83,9 @@ def test_bad_value_is_answered_beside_its_field(market: Pages, field: str, text:
 )  # fmt: skip
 def test_contradicting_values_are_a_notice(market: Pages, field: str, query: str) -> None:
     html = market.get(f"/?{query}").get_data(as_text=True)
-    assert "Not everything was understood" in text_of(html)
+    assert "Some values were not understood" in text_of(html)
     assert (f'id="{field}-problem"' in html) == (field not in {"show", "cursor"})
-    assert "Not everything was understood" not in market.text("/?min_award=2&max_award=3&sort=award")
+    assert "Some values were not understood" not in market.text("/?min_award=2&max_award=3&sort=award")
 
 
 def test_empty_fields_lead_to_one_address(market: Pages) -> None:
@@ -125,4 +125,4 @@ def test_absurd_decimals_cost_nothing(pages: Pages) -> None:
     hub = hub_constants()
     pages.constants["hub"] = replace(hub, token=replace(hub.token, decimals=900_000_000))
     assert titles(pages, "/?min_award=25&max_award=25000000") == ["A fast parser"]
-    assert "Not everything was understood" not in pages.text("/?min_award=25&max_award=25000000")
+    assert "Some values were not understood" not in pages.text("/?min_award=25&max_award=25000000")

@@ -121,11 +121,11 @@ def test_money_of_a_final_bounty_shows_claims(pages: Pages) -> None:
     bounty.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000)]
     shown = pages.text("/bounties/1")
     assert re.search(r"Award to the winner 24 USDC 0x\S+ Paid", shown)
-    assert shown.count("Waits to be claimed") == 4  # the Poster, two Guardians, the protocol
+    assert shown.count("Not claimed yet") == 4  # the Poster, two Guardians, the protocol
     bounty.claims.append((AmountKind.GUARDIAN_FEE, GUARDIANS[1], 250_000))
-    assert pages.text("/bounties/1").count("Waits to be claimed") == 3
+    assert pages.text("/bounties/1").count("Not claimed yet") == 3
     bounty.claims = [(AmountKind.WINNER_AWARD, SOLVERS[1], 24_000_000)]
-    assert pages.text("/bounties/1").count("Waits to be claimed") == 5
+    assert pages.text("/bounties/1").count("Not claimed yet") == 5
 
 
 @pytest.mark.parametrize("task", ["Do it. ", "Send your key.", ""], ids=["a space more", "another task", "nothing"])
@@ -211,7 +211,7 @@ def test_replaced_verdict_is_shown(pages: Pages) -> None:
     before, _, now = shown.partition("before, awards the work of")[2].partition("; now,")
     assert SOLVERS[0][:6] in before
     assert now.strip().startswith("finds no valid Submission")
-    assert "record yours again" in shown
+    assert "record your Verdict again" in shown
     entries = feedparser.parse(pages.get("/bounties/1/feed.atom").data).entries
     (entry,) = [each for each in entries if ":replaced:" in each.id]
     assert f"an award to {SOLVERS[0]}; now, no valid Submission" in entry.summary
@@ -241,7 +241,7 @@ def test_finality__of_a_young_block__is_said_by_times(pages: Pages) -> None:
     pages.ledger.add(block=4_990, created_at=NOW - 20)
     assert "The terms of this bounty can still change for about 17 seconds" in pages.text("/bounties/1")
     assert "The terms of this bounty can still change for about 1 second:" in pages.text("/bounties/2")
-    assert "The terms of this bounty cannot change any more" in pages.text("/bounties/3")
+    assert "The terms of this bounty can no longer change" in pages.text("/bounties/3")
 
 
 def test_text_is_in_the_language_it_names(pages: Pages) -> None:
@@ -306,9 +306,9 @@ def test_guardian_has_the_bounty_to_judge_first(pages: Pages) -> None:
     for _ in range(101):
         pages.ledger.add()
     shown = pages.text(f"/people/{GUARDIANS[0]}")
-    assert "What waits for this account To judge Judge the Submissions, as Guardian: until" in shown
+    assert "What this account can do now To judge Judge the Submissions, as Guardian: until" in shown
     assert "Without work Judg" not in shown
-    assert "more bounties than are looked at here" in shown
+    assert "more bounties than are checked here" in shown
 
 
 def test_person_with_an_older_award_can_claim_it(pages: Pages) -> None:
@@ -317,15 +317,15 @@ def test_person_with_an_older_award_can_claim_it(pages: Pages) -> None:
         pages.ledger.add(submitted=[SOLVERS[0]])
     shown = pages.text(f"/people/{SOLVERS[0]}")
     assert "Won long ago Claim the award, as Solver" in shown
-    assert "more bounties than are looked at" not in shown
+    assert "more bounties than are checked" not in shown
 
 
 def test_person_with_many_bounties_is_told(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service_api.pages.person.MOST_OF_PERSON", 2)
     pages.ledger.add(submitted=[SOLVERS[0]])
-    assert "more bounties than are looked at" not in pages.text(f"/people/{SOLVERS[0]}")
+    assert "more bounties than are checked" not in pages.text(f"/people/{SOLVERS[0]}")
     pages.ledger.add(submitted=[SOLVERS[0]])
-    assert "more bounties than are looked at" in pages.text(f"/people/{SOLVERS[0]}")
+    assert "more bounties than are checked" in pages.text(f"/people/{SOLVERS[0]}")
 
 
 def test_person_with_many_claims_claims_none_again(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +336,7 @@ def test_person_with_many_claims_claims_none_again(pages: Pages, monkeypatch: py
         bounty.claims = [(AmountKind.PROTOCOL_FEE, account("fees"), 250_000)]
     shown = pages.text(f"/people/{account('fees')}")
     assert "Claim the protocol fee" not in shown
-    assert "more bounties than are looked at" in shown
+    assert "more bounties than are checked" in shown
 
 
 def test_poster_has_a_bounty_to_settle(pages: Pages) -> None:
@@ -378,7 +378,7 @@ def test_person_shows_what_it_did(pages: Pages) -> None:
     assert "2 posted: 1 awarded" in pages.text(f"/people/{POSTER}")
     assert "usual time to an outcome: 14 minutes" in pages.text(f"/people/{POSTER}")
     solver = pages.text(f"/people/{SOLVERS[0]}")
-    assert "Submitted to 2, won 1, 1 open; won together: 24 USDC" in solver
+    assert "Submitted to 2, won 1, 1 open; total won: 24 USDC" in solver
     assert "Accounts cost nothing" in solver
     assert "Verdicts: 1 of 1 that were due; missed: 0" in pages.text(f"/people/{GUARDIANS[0]}")
 
@@ -396,7 +396,7 @@ def test_guardians__as_they_judged__are_counted(pages: Pages) -> None:
     awarded(pages.ledger.add())
     silent(pages.ledger.add())
     shown = pages.text("/guardians")
-    assert "2 of 3 decide bounties that are created now" in shown
+    assert "2 of 3 decide bounties created now" in shown
     assert "Of 2 decided bounties." in shown
     first, third = (f"{each[:6]}…{each[-4:]}" for each in (GUARDIANS[0], GUARDIANS[2]))
     assert f"{first} 5 minutes ago 1 1 14 minutes" in shown

@@ -25,7 +25,7 @@ def lived(pages: Pages) -> Pages:
 
 
 def test_announcements_are_on_the_status_page(pages: Pages) -> None:
-    nothing = "Nothing: roster, delivery key and owner stay as they are."
+    nothing = "Nothing: roster, delivery key and owner stay the same."
     assert nothing in pages.text("/deployment")
     roster = {"version": 2, "guardian_roster_hash": hash_of("roster"), "quorum": 2, "effective_from": NOW + 3_600}
     key = {"key": hash_of("key"), "effective_from": NOW + 3_600}
@@ -51,8 +51,8 @@ def test_figures_are_on_list_and_status(lived: Pages) -> None:
     shown = lived.text("/deployment")
     assert f"{figures}: awards 24 USDC, refunds 0 USDC, fees of Guardians 0 USDC, protocol fees 0.25 USDC" in shown
     assert "Being judged 3 , of which 1 can be judged now Decided 3 : 2 awarded, 1 not awarded" in shown
-    assert "Newest block 5,000, less than a minute ago; the newest that the chain showed" in shown
-    assert "Reorgs since the index was made 2, the deepest of 3 blocks" in shown
+    assert "Newest block 5,000, less than a minute ago; the newest block seen on chain" in shown
+    assert "Reorgs since the index was built 2, the deepest of 3 blocks" in shown
     assert "Version of the API: 0.1.0 . Version of these pages: 0.1.0" in shown
     assert "Everything answers" in shown
 
@@ -60,7 +60,7 @@ def test_figures_are_on_list_and_status(lived: Pages) -> None:
 def test_standing_chain_is_said_on_every_page(pages: Pages) -> None:
     pages.ledger.add()
     pages.ledger.head_time = UnixSeconds(NOW - STANDS_STILL_SECONDS)
-    title = "The chain makes no new block"
+    title = "The chain makes no new blocks"
     assert title not in pages.text("/bounties/1")
     pages.ledger.head_time = UnixSeconds(NOW - 900)
     for path in ("/", "/bounties/1", "/guardians", f"/people/{POSTER}", "/publish", "/deployment"):
@@ -75,7 +75,7 @@ def test_standing_chain_is_said_on_every_page(pages: Pages) -> None:
 def test_chain_nobody_looked_at_is_not_mentioned(pages: Pages) -> None:
     pages.ledger.head_time, pages.ledger.is_behind = UnixSeconds(NOW - 900), True
     shown = pages.text("/")
-    assert "The chain makes no new block" not in shown
+    assert "The chain makes no new blocks" not in shown
     assert "The index is behind the chain" in shown
     assert '<strong class="tag judging">The index is behind' in pages.get("/deployment").get_data(as_text=True)
 
@@ -85,7 +85,7 @@ def test_pages__without_a_database__say_so() -> None:
     pages.lose_database()
     shown = pages.text("/publish")
     assert "Post a bounty" in shown
-    assert "Parts of this page are lacking." in shown
+    assert "Parts of this page are missing." in shown
     for path in ("/", "/bounties/1", "/deployment", "/feed.atom"):
         answer = pages.client.get(path)
         assert (answer.status_code, answer.mimetype) == (503, "text/html")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used: the command starts without it."""
+    """Import a public name when it is first used, so that the command starts without it."""
     if name in __all__:
         from service_cli import client, library
 

@@ -75,7 +75,7 @@ class Peer:
 
     @property
     def named(self) -> str:
-        """Its name and where it is: the host alone, never a path or a credential."""
+        """Its name and host, never a path or a credential."""
         return f"{self.name} at {self.host}" if self.host else self.name
 
     @property
@@ -84,7 +84,7 @@ class Peer:
         return f"{self.named[:1].lower()}{self.named[1:]}"
 
     def malformed(self, problem: str) -> CommandFailed:
-        """Return the failure for an answer of another shape than the route's; ``problem`` goes on after the name."""
+        """Return the failure for an answer that does not have the route's shape; ``problem`` follows the name."""
         return CommandFailed(MALFORMED, f"{self.named}{problem}", next_action=f"Check {self.setting}.")
 
     def read(self, shape: type[T], value: object) -> T:
@@ -92,7 +92,7 @@ class Peer:
         try:
             return read(shape, value)
         except ValueError as error:
-            raise self.malformed(f" answered what the interface does not have: {error}.") from error
+            raise self.malformed(f" gave an answer that the interface does not define: {error}.") from error
 
 
 class _Patience:
@@ -202,14 +202,14 @@ class ApiClient:
         summary: str,
         retry: tuple[int, ...] = (503,),
     ) -> Answer:
-        """Send a protected request; sign it again for every attempt, over another block each time."""
+        """Send a protected request; sign it again for every attempt, each time over another block."""
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used = self._used.setdefault(request, set())
         patience = _Patience(PATIENCE_SECONDS)
 
         def attempt() -> HttpAnswer:
             if used and isinstance(signer, ExternalSigner):
-                say("the wallet is asked for another signature: each is good for one attempt, and moves nothing")
+                say("asking the wallet for another signature: each is valid for one attempt, and moves no money")
             with patience.paused():
                 headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
@@ -239,7 +239,7 @@ class ApiClient:
         *,
         reads: bool = False,
     ) -> HttpAnswer:
-        """Make one exchange; one that ``reads`` does not wait as long for the next bytes as one that has work done."""
+        """Make one exchange; a request that ``reads`` waits less long for the next bytes than one that starts work."""
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
         timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
         try:
@@ -250,7 +250,7 @@ class ApiClient:
             raise self.peer.malformed(f" gave {error}.") from error
         except urllib3.exceptions.HTTPError as error:
             code, message = f"{self.peer.code}_unreachable", f"{self.peer.named} did not answer: {unreachable(error)}."
-            next_action = f"Check {self.peer.setting}, then run it again."
+            next_action = f"Check {self.peer.setting}, then run the command again."
             raise CommandFailed(code, message, next_action=next_action) from error
 
     def _settle(self, attempt: Callable[[], HttpAnswer], retry: tuple[int, ...], patience: _Patience) -> Answer:
@@ -261,7 +261,7 @@ class ApiClient:
             # What an API of another Hub answers is refused, errors included; a proxy before it names none.
             served = response.headers.get(HUB_HEADER, "")[:100]
             if self._hub is not None and served and served.lower() != self._hub:
-                message = f"{self.peer.named} serves the Hub {printable(served, 100)}, and this run is for {self._hub}."
+                message = f"{self.peer.named} serves the Hub {printable(served, 100)}, but this run is for {self._hub}."
                 raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
             if date := response.headers.get("Date", "")[:40]:
                 with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
@@ -286,7 +286,7 @@ def api_of(settings: Settings, chain: ChainClient | None = None, *, is_needed: b
 
 
 def subgraph_of(settings: Settings) -> tuple[ApiClient, str]:
-    """Return a client of the subgraph's host, and the path to ask."""
+    """Return a client of the subgraph's host, and the path to query."""
     parts = urlsplit(settings.subgraph_endpoint())
     peer = Peer("The subgraph", "SERVICE_SUBGRAPH_ENDPOINT", "subgraph")
     return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer, hub=_hub_of(settings)), parts.path
@@ -302,7 +302,7 @@ def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
 
 
 def is_delivered(api: ApiClient, bounty_id: str, commitment: str, *, patient: bool = True) -> bool:
-    """Return whether the API says that a key of this Submission was delivered; nothing but the API knows."""
+    """Return whether the API says that this Submission's key was delivered; only the API knows."""
     path, query = f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment}
     answer = api.get(path, query, patient=patient)
     return answer.read(DeliveryStatus).exists
@@ -323,12 +323,14 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
         error = read(Error, answer).error
     except ValueError:
         if status == _TOO_LARGE:
-            message = f"{peer.named} was not reached: a proxy before it refuses a request of this length (status 413)."
-            next_action = "Send less at once, or ask the operator to have the proxy take 512 KiB."
+            message = (
+                f"{peer.named} was not reached: a proxy in front of it refuses requests of this length (status 413)."
+            )
+            next_action = "Send less at once, or ask the operator to let the proxy accept 512 KiB."
             return CommandRefused("payload_too_large", message, next_action=next_action)
         if status in {502, 503, 504}:
-            message = f"{peer.named} does not answer: a proxy before it does, with {status}."
-            next_action = "Try again in a minute: it may be starting anew."
+            message = f"{peer.named} does not answer: a proxy in front of it answers {status}."
+            next_action = "Try again in a minute: it may be restarting."
             return CommandFailed(f"{peer.code}_unreachable", message, next_action=next_action)
         return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")
     issues = [

@@ -98,8 +98,8 @@ class Client:
         environment nor a ``.env`` is read. ``network``: ``mainnet``, ``staging``, ``local`` or a chain id, instead of
         ``SERVICE_CHAIN_ID``.
 
-        ``max_cost``: what each transaction may cost for gas, in wei; without it 0.003 ether. ``state_directory``: where
-        acts are remembered, instead of the command's; two programs with one account need the same one.
+        ``max_cost``: the most each transaction may cost in gas, in wei; by default 0.003 ether. ``state_directory``:
+        where acts are remembered, instead of the command's; two programs with one account need the same one.
 
         ``on_progress``, ``on_event`` (each step of an act as it is done) and ``on_message`` (sentences for people) are
         called from the thread of the call, and so is ``before_signing`` with each transaction or authorization of the
@@ -140,8 +140,8 @@ class Client:
     ) -> tuple[BountyItem, ...]:
         """List the first ``limit`` bounties of the API's list that match every filter.
 
-        ``accepting`` and ``judgeable`` are as of the newest block that is indexed; ``search`` looks in titles and
-        summaries; an award is what a winner gets, after fees.
+        ``accepting`` and ``judgeable`` are as of the newest indexed block; ``search`` searches titles and summaries; an
+        award is what a winner gets, after fees.
         """
         asked: Mapping[str, object] = {
             "status": status,
@@ -169,25 +169,25 @@ class Client:
             return read(BountyDetail, show_bounty(settings, bounty_id).more)
 
     def verdicts(self, bounty_id: BountyId) -> tuple[ShownVerdict, ...]:
-        """Read each Guardian's last Verdict by the Hub's log, with the reasons that hash to it."""
+        """Read each Guardian's last Verdict from the Hub's log, with the reasons that match its hash."""
         with self._at_work(CHAIN_AND_API) as settings:
             return show_verdicts(settings, bounty_id)
 
     def changes(self, after: int = 0, limit: int = 100) -> ChangeList:
-        """List every event of the Hub after change number ``after``, in order, and what a reorg took back; ask with
-        ``next_after`` for more. At most 500 at once.
+        """List every event of the Hub after change number ``after``, in order, and retractions after reorgs; pass
+        ``next_after`` to get more. At most 500 at once.
         """
         with self._at_work(_API) as settings:
             query = {"after": str(after), "limit": str(limit)}
             return self._checked_api(settings).get("/api/changes", query).read(ChangeList)
 
     def taking_part_cost(self) -> Wei:
-        """Return the most that recording a Submission and claiming its award may cost for gas now, in wei."""
+        """Return the most that recording a Submission and claiming its award may cost in gas now, in wei."""
         with self._at_work(CHAIN) as settings:
             return most_cost(ChainClient(settings), ("submit", "claim"))
 
     def rubric(self) -> str:
-        """Read what a readiness review of a page looks at, as Markdown."""
+        """Read what a readiness review of a page checks, as Markdown."""
         with self._at_work(_API) as settings:
             return self._api(settings).get("/api/readiness-rubric").read(RubricDocument).text
 
@@ -203,14 +203,14 @@ class Client:
             return ChainClient(settings).finalized().number >= block_number
 
     def watch(self, bounty_id: BountyId) -> FinalBounty:
-        """Follow a bounty on the chain until its end is finalized; ``on_event`` gets each event of it."""
+        """Follow a bounty on the chain until its outcome is finalized; ``on_event`` gets each of its events."""
         with self._at_work(CHAIN_AND_API) as settings:
             return watch_bounty(settings, bounty_id)
 
     def status(self, accounts: Sequence[Address] = (), *, most_bounties: int = 200) -> AccountsAtWork:
-        """Report, for each account whose key is here and for ``accounts``, what it holds and what waits for it, of at
-        most ``most_bounties`` in each role; ``cut`` names those that have more, ``unknown`` what could not be looked
-        at.
+        """Report, for each account with a configured key and for ``accounts``, what it holds and what it can do now,
+        over at most ``most_bounties`` in each role; ``cut`` names accounts with more, ``unknown`` what could not be
+        checked.
         """
         with self._at_work(CHAIN_AND_API) as settings:
             return show_status(settings, tuple(accounts), most_bounties=most_bounties)
@@ -218,23 +218,23 @@ class Client:
     # --- the Poster
 
     def check_page(self, page: bytes, *, offline: bool = False) -> tuple[PageIssue, ...]:
-        """Check a page by the rules, and unless ``offline`` by the bounds of a Hub that is known; send nothing to the
+        """Check a page by the rules and, unless ``offline``, by the limits of a configured Hub; send nothing to the
         API.
         """
         with self._at_work(None) as settings:
             return review_page(settings, page, offline=offline).findings
 
     def preview_funding(self, page: bytes, poster: Address | None = None) -> FundingPreview:
-        """Preview what funding this page would fix and cost; refuse as ``fund`` would refuse what can be
-        known before.
+        """Preview what funding this page would fix and cost; refuse whatever can be known that ``fund`` would
+        refuse.
         """
         with self._at_work(CHAIN) as settings:
             return check_page(settings, page, poster)
 
     def fund(self, page: bytes, *, again: bool = False) -> FundedBounty:
-        """Publish a page and put its escrow into the Hub, once: the same page is the same bounty.
+        """Publish a page and pay its escrow into the Hub, once: the same page is the same bounty.
 
-        ``again``: a further escrow on this very page.
+        ``again``: a further escrow for the same page.
         """
         with self._at_work(CHAIN_AND_API) as settings:
             return publish_and_fund(settings, page, FundingConsent(yes=True, again=again))
@@ -242,7 +242,7 @@ class Client:
     def open_winning_work(
         self, bounty_id: BountyId, directory: Path | None = None, *, original_names: bool = False
     ) -> OpenedWinningWork:
-        """Open the winner's files, below a new or empty directory."""
+        """Open the winner's files in a new or empty directory."""
         with self._at_work(CHAIN_AND_API) as settings:
             return open_winning_submission(settings, bounty_id, directory, original_names=original_names)
 
@@ -281,19 +281,19 @@ class Client:
     # --- the Guardian
 
     def judgeable(self, guardian: Address | None = None) -> Judgeable:
-        """List what waits for a Guardian; without ``guardian`` for the account of the key."""
+        """List what a Guardian can judge now; without ``guardian``, for the account of the key."""
         with self._at_work((*_HUB_AND_API, "SERVICE_SUBGRAPH_ENDPOINT")) as settings:
             return list_judgeable(settings, account_of(settings, GUARDIAN_KEY) if guardian is None else guardian)
 
     def open_submissions(self, bounty_id: BountyId, directory: Path, *, original_names: bool = False) -> OpenedBounty:
-        """Open every Submission of a bounty, each in a directory of its own below ``directory``."""
+        """Open every Submission of a bounty, each in its own directory in ``directory``."""
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return open_submissions(settings, bounty_id, directory, original_names=original_names)
 
     def open_submission(
         self, bounty_id: BountyId, submission: str, directory: Path, *, original_names: bool = False
     ) -> OpenedSubmission:
-        """Open the Submission whose commitment begins so, with 16 digits or more."""
+        """Open the Submission whose commitment begins with these 16 or more digits."""
         choice = CommitmentBeginning.parse(submission)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return open_one(settings, bounty_id, choice, directory, None, original_names=original_names)
@@ -307,8 +307,8 @@ class Client:
         replace: bool = False,
         unopened: bool = False,
     ) -> AnchoredVerdict:
-        """Publish the reasons and record an award to ``winner``, a Solver with a commitment, or the beginning of an
-        opened one; with None, that no Submission is valid. The options are those of ``guardian:verdict``.
+        """Publish the reasons and record an award to ``winner``: a Solver with a commitment, or the first digits of an
+        opened one; None means that no Submission is valid. The options are those of ``guardian:verdict``.
         """
         options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
@@ -318,7 +318,7 @@ class Client:
         self, bounty_id: BountyId, reasons: str, winner: Named, guardian: Address | None = None
     ) -> VerdictPreview:
         """Preview the Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key, and what
-        it costs; refuse as that would refuse it.
+        it costs; refuse what ``record_verdict`` would refuse.
         """
         with self._at_work(CHAIN_AND_API) as settings:
             return preview_verdict(settings, bounty_id, _choice(winner), reasons.encode(), guardian)
@@ -334,26 +334,26 @@ class Client:
             return _done(claim_fee(settings, bounty_id), ClaimedFee)
 
     def heartbeat(self) -> SignOfLife:
-        """Record the Guardian's sign of life."""
+        """Record the Guardian's heartbeat."""
         with self._at_work(CHAIN) as settings:
             return heartbeat(settings)
 
     # --- whoever is owed something
 
     def preview_claim(self, bounty_id: BountyId, account: Address | None = None) -> ClaimPreview:
-        """Preview the award or refund that the Hub owes ``account``, without it the account of the key;
-        sign nothing.
+        """Preview the award or refund that the Hub owes ``account``, by default the account of the key; sign
+        nothing.
         """
         with self._at_work(CHAIN) as settings:
             return preview_claim(settings, bounty_id, account or claimant(settings).address)
 
     def claim(self, bounty_id: BountyId, *, account: Address | None = None) -> PaidClaim:
-        """Claim the award or the refund of one bounty, with the key of ``account`` and no other."""
+        """Claim the award or the refund of one bounty, only with the key of ``account``."""
         with self._at_work(CHAIN) as settings:
             return _done(claim(settings, bounty_id, claimant(settings, account)), PaidClaim)
 
     def claim_all(self) -> ClaimTotal:
-        """Claim every amount that the account can pull now."""
+        """Claim every amount that the account can claim now."""
         with self._at_work(CHAIN) as settings:
             return claim_all(settings, claimant(settings))
 
@@ -373,7 +373,9 @@ class Client:
 
     @contextmanager
     def _at_work(self, needs: Sequence[str] | None) -> Iterator[Settings]:
-        """Open the settings of one call, in which nothing is printed, and whose refusals are all the client's."""
+        """Open the settings of one call, in which nothing is printed and every refusal becomes a ``Refused`` or
+        ``Failed``.
+        """
         with ExitStack() as stack:
             stack.enter_context(redirected(self._sink))
             if self._state is not None:
@@ -388,9 +390,9 @@ class Client:
 
 
 def _done(found: object, kind: type[R]) -> R:
-    """Return what an act gives the kind of signer that it was given."""
+    """Return the result of an act, which a key's own call always has."""
     if not isinstance(found, kind):
-        raise TypeError("an act answered another signer")
+        raise TypeError("an act returned another signer")
     return found
 
 

@@ -18,13 +18,13 @@ _UNABLE: Final = {errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 
 
 def sync_file(path: Path) -> None:
-    """Put what was written to a file on disk."""
+    """Flush what was written to a file to disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names that were made, replaced or removed in a folder on disk, as far as its file system can."""
+    """Flush the names made, replaced or removed in a folder to disk, as far as its file system can."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -36,24 +36,24 @@ def sync_folder(folder: Path) -> None:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to be read; ``OSError`` for anything else, at once: opening a pipe would wait for
-    its writer.
+    """Open a regular file for reading; ``OSError`` at once for anything else: opening a pipe would wait for its
+    writer.
     """
     return open(path, "rb", opener=_regular)
 
 
 def open_private(path: Path, mode: str) -> IO[str]:
-    """Open a regular file of mode 0600 of this client's own, to be written as text; ``OSError`` for anything else."""
+    """Open this client's own regular file of mode 0600 for writing text; ``OSError`` for anything else."""
     return open(path, mode, encoding="utf-8", opener=_regular)
 
 
 def open_private_data(path: Path) -> FileIO:
-    """Open the same for bytes, read from anywhere and written at the end, each as it is given."""
+    """Open the same file for bytes: reads from anywhere, unbuffered writes at the end."""
     return open(path, "a+b", buffering=0, opener=_regular)
 
 
 def replace_private(path: Path, text: str) -> None:
-    """Replace a file of this client's own, whole and on disk under its name, or not at all. Writers take turns."""
+    """Replace this client's own file, completely and durably, or not at all. Writers take turns."""
     draft = path.with_name(f"{path.name}.new")
     try:
         with open_private(draft, "w") as file:
@@ -72,7 +72,7 @@ def _regular(path: str, flags: int) -> int:
     handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
     return handle
 
 
@@ -81,7 +81,7 @@ _STATE: Final[ContextVar[Path | None]] = ContextVar("state", default=None)
 
 @contextmanager
 def state_below(directory: Path) -> Iterator[None]:
-    """Remember in this directory everything that is called inside."""
+    """Keep the state of all calls inside the block in this directory."""
     token = _STATE.set(directory.absolute())
     try:
         yield
@@ -92,8 +92,8 @@ def state_below(directory: Path) -> Iterator[None]:
 def state_directory() -> Path:
     """Return ``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``.
 
-    A relative one, or no home, is refused and not passed over: what was signed would be remembered in another place for
-    each directory, and money could be sent twice. A program may name another one (``state_below``).
+    A relative path, or no home, is refused rather than ignored: otherwise each working directory would have its own
+    record of what was signed, and money could be sent twice. A program may name another one (``state_below``).
     """
     if (named := _STATE.get()) is not None:
         return named
@@ -107,8 +107,8 @@ def state_directory() -> Path:
 
 
 def private_file(folder: Path, name: str) -> IO[str]:
-    """Open a file of mode 0600, to be appended to, in a folder that with everything made above it is the
-    owner's alone.
+    """Open a file of mode 0600 for appending, in a folder that, with every parent made for it, only the owner can
+    enter.
     """
     try:
         private_folder(folder)
@@ -116,12 +116,12 @@ def private_file(folder: Path, name: str) -> IO[str]:
     except OSError as error:
         problem = f"The state directory {folder} cannot be used."
         raise CommandFailed(
-            "journal_not_written", problem, next_action="Check its rights, or set XDG_STATE_HOME."
+            "journal_not_written", problem, next_action="Check its permissions, or set XDG_STATE_HOME."
         ) from error
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that with everything made above it is the owner's alone."""
+    """Make a folder that, with every parent made for it, only the owner can enter."""
     for level in reversed((folder, *folder.parents)):
         if not level.is_dir():
             level.mkdir(exist_ok=True, mode=0o700)

@@ -17,5 +17,5 @@ class CommandFailed(ServiceError):
 
 MALFORMED = "answer_malformed"
 """The code of an answer in another form than its route's."""
-COHERENT = "Use the values of one deployment; service-cli doctor looks at each value."
+COHERENT = "Use the values of one deployment; service-cli doctor checks each value."
 """The next step where values of different deployments are mixed."""

@@ -34,14 +34,14 @@ def sign_request(
     private_key: bytes | str | None = None,
     wallet: tuple[str, SignTypedData] | None = None,
 ) -> dict[str, str]:
-    """Return the ``Authorization`` header for exactly this request, signed by a key or by a wallet of your own.
+    """Return the ``Authorization`` header for exactly this request, signed by your key or your wallet.
 
     ``private_key``: 32 bytes, or their hexadecimal digits with 0x or without. ``wallet``: an address and a function
     that signs typed data (a hardware wallet, the owners of a contract wallet). Raises ``ValueError``, which never
-    repeats a key, for a malformed argument, and ``ChainUnavailable`` where the chain cannot be read.
+    repeats a key, for a malformed argument, and ``ChainUnavailable`` if the chain cannot be read.
     """
     if (private_key is None) is (wallet is None):
-        raise ValueError("give a private_key or a wallet, one of the two")
+        raise ValueError("give either a private_key or a wallet")
     if not isinstance(body, bytes | bytearray | memoryview):
         raise ValueError("the body is the bytes that will be sent")
     address, sign = _of_wallet(wallet) if private_key is None else _of_key(private_key)
@@ -71,7 +71,7 @@ def _recent_block(rpc: Rpc) -> tuple[ChainId, BlockNumber, Bytes32]:
         chain_id = ChainId(quantity(rpc.call("eth_chainId")))
         block = block_to_sign(rpc, NearTip.read(rpc))
     except (RpcRefused, ValueError, TypeError) as error:
-        raise ChainUnavailable("the RPC endpoint refused to answer, or answered in another shape") from error
+        raise ChainUnavailable("the RPC endpoint refused, or gave an answer of the wrong shape") from error
     return chain_id, block.number, block.hash
 
 

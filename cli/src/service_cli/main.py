@@ -22,10 +22,10 @@ from service_cli.ui.command import (
 )
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "status": ("commands.machine", "Show your accounts, and what waits for you."),
-    "bounty:list": ("commands.bounty", "List bounties; those to act on first."),
+    "status": ("commands.machine", "Show your accounts and what you can do now."),
+    "bounty:list": ("commands.bounty", "List bounties; those you can act on come first."),
     "bounty:show": ("commands.bounty", "Show one bounty."),
-    "bounty:watch": ("commands.bounty", "Follow one bounty until its end is final, or all final events."),
+    "bounty:watch": ("commands.bounty", "Follow one bounty until it is final, or all final events."),
     "poster:new": ("commands.poster", "Write a template of a challenge page."),
     "poster:check": ("commands.poster", "Review a challenge page on this machine."),
     "poster:publish-fund": ("commands.poster", "Publish a challenge page and fund its bounty."),
@@ -38,21 +38,20 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:deliver-key": ("commands.guardian", "Deliver the winning work's key to the Poster."),
     "guardian:new-key": ("commands.guardian", "Make or rotate your encryption key."),
     "guardian:keys": ("commands.guardian", "Show the public halves of your encryption keys."),
-    "guardian:heartbeat": ("commands.guardian", "Record a sign of life."),
+    "guardian:heartbeat": ("commands.guardian", "Record a heartbeat on chain."),
     "guardian:claim-fee": ("commands.guardian", "Claim a Guardian's share."),
     "spec-commitment": ("commands.poster", "Hash a challenge page; no network."),
     "verification-record": ("commands.bounty", "Show the record of a final bounty."),
-    "doctor": ("commands.machine", "Check that everything is there and fits."),
+    "doctor": ("commands.machine", "Check the configuration and every endpoint."),
     "completion": ("ui.completion", "Print a shell's completion script."),
 }
 """Each command's module, which has it as a function of the command's name, and its line of help."""
 
 
 EPILOG: Final = """\b
-Without --network and SERVICE_CHAIN_ID it is mainnet. A terminal shows text;
-a pipe or a file gets events, one JSON object a line. Exit: 0 done, 1 refused
-or failed, 2 usage, 130 or 143 interrupted. A command that is run again
-continues.
+Without --network and SERVICE_CHAIN_ID the network is mainnet. A terminal shows text; a pipe or a file gets events, one
+JSON object a line. Exit: 0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted. Run an interrupted command again
+to continue.
 """
 _GROUPS: Final = {
     "bounty": "For anyone",
@@ -134,7 +133,7 @@ def group(network: str | None, **_output: bool) -> None:  # each command reads t
     """Bounties with escrow: publish and fund, submit sealed work, judge, claim, open the winning work."""
 
 
-@click.command("help", help="What a command reads and prints; without one, all of them.")
+@click.command("help", help="Show what a command reads and prints; without a name, list all commands.")
 @click.argument(
     "name",
     metavar="[COMMAND]",

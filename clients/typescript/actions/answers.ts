@@ -27,10 +27,10 @@ export function refuseDifferences(code: string, pairs: readonly (readonly [strin
     .filter(([, theirs, ours]) => theirs !== ours)
     .map(([path, theirs, ours]) => ({
       path,
-      message: t`the service states ${String(theirs)}; here it is ${String(ours)}`,
+      message: t`the service says ${String(theirs)}; this page derived ${String(ours)}`,
     }));
   if (issues.length === 0) return;
-  throw new ServiceError(code, t`The service states something else than what this page derived itself.`, {
+  throw new ServiceError(code, t`The service's answer differs from what this page derived itself.`, {
     issues,
     nextAction: t`Sign nothing more here, and report it to the operator.`,
   });

@@ -17,7 +17,7 @@ const MOST_WAIT_SECONDS = 120;
 const MOST_SIGNATURES = 3;
 /** Why a wallet is asked for another signature. */
 const REFUSED =
-  t`The service did not take the request that you signed, or could not yet. The same request needs another signature, since each is good for one attempt.`;
+  t`The service did not accept the request that you signed, or is not ready for it yet. The same request needs another signature, since each is valid for one attempt.`;
 /** Refusals after which the same request with another signature may be taken. */
 const REPEATABLE = new Set([
   "unauthorized",
@@ -79,7 +79,7 @@ export async function signed<Value>(
   for (let wasted = 0; ; ) {
     stage.say("");
     const sending = () => {
-      stage.say(t`The wallet is asked for a signature, and the request is sent.`);
+      stage.say(t`Asking the wallet for a signature, then sending the request.`);
       return stage.until(send);
     };
     try {
@@ -88,7 +88,7 @@ export async function signed<Value>(
       if (!(error instanceof ServiceError) || !REPEATABLE.has(error.code)) throw error;
       if (error.code === "unauthorized" && (wasted += 1) === MOST_SIGNATURES) throw error;
       const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
-      stage.say(t`${error.message} It is tried again in ${seconds} seconds, with another signature.`);
+      stage.say(t`${error.message} This page tries again in ${seconds} seconds, with another signature.`);
       await stage.until(() => pause(seconds * 1_000));
       why = [[t`Why again`, REFUSED, "warning"]];
     }
@@ -98,8 +98,8 @@ export async function signed<Value>(
 /** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
 export function requireNoKey(what: string, text: string): void {
   if (!AGE_KEY.test(text)) return;
-  const nextAction = t`Take it out; nothing was sent.`;
-  throw new ServiceError("secret_in_document", t`${what} a private key, which everybody could read.`, { nextAction });
+  const nextAction = t`Remove it; nothing was sent.`;
+  throw new ServiceError("secret_in_document", t`${what} a private key, which everyone could read.`, { nextAction });
 }
 
 /** Facts of a request that the wallet signs right after another one, shown with that one. */
@@ -110,7 +110,7 @@ export function following({ name, facts }: SignedRequest): Fact[] {
 /** Refuses an address outside of the deployment's bucket, whatever the API says: `storage_mismatch`. */
 export function requireBucket({ settings }: Context, url: string): void {
   if (url.startsWith(settings.bucketUrl)) return;
-  throw new ServiceError("storage_mismatch", t`The service names an address outside of this deployment's storage.`, {
+  throw new ServiceError("storage_mismatch", t`The service names an address outside this deployment's storage.`, {
     nextAction: t`Nothing was sent there. Report it to the operator.`,
   });
 }

@@ -34,11 +34,11 @@ export function heartbeat(context: Context): Offer {
   const plan: Plan = {
     act: heartbeatAct(settings.deployment.hubAddress, account),
     name: "heartbeat",
-    title: t`Record that you are there`,
-    facts: [[t`What it does`, t`records that the Guardian ${account} is there; no money moves`]],
+    title: t`Record that you are active`,
+    facts: [[t`What it does`, t`records that the Guardian ${account} is active; no money moves`]],
     async result({ blockNumber }) {
       const at = moment((await node.getBlock({ blockNumber })).timestamp);
-      return [t`Recorded.`, t`Nothing is left to do: Posters see that you were there on ${at}.`];
+      return [t`Recorded.`, t`Nothing is left to do: Posters see that you were active on ${at}.`];
     },
   };
   return {
@@ -72,7 +72,7 @@ function claiming(context: Context, bounty: Bounty, due: bigint, functionName: C
   };
   return {
     title: t`Claim ${what}: ${shown}`,
-    text: t`The contract holds it for this account. Nothing is sent automatically, and it does not expire.`,
+    text: t`The contract holds this amount for this account. It is never sent automatically, and the claim does not expire.`,
     button: t`Claim ${shown}`,
     begins: "alone",
     run: (acting) => carryOut(acting, plan),
@@ -85,8 +85,8 @@ function settling(context: Context, { id, poster }: Bounty): Offer {
     name: `settle ${id}`,
     title: t`Settle the bounty`,
     facts: [
-      [t`What it does`, t`ends bounty ${id} as one that no Submission won`],
-      [t`Who gains`, t`the Poster ${poster} can claim its part afterwards; you receive nothing`],
+      [t`What it does`, t`ends bounty ${id} without a winner`],
+      [t`Who gains`, t`the Poster ${poster} can then claim its part; you receive nothing`],
     ],
     async result() {
       return [t`Settled.`, t`Next, the Poster ${poster} can claim its part on this page, once the block is finalized.`];
@@ -94,7 +94,7 @@ function settling(context: Context, { id, poster }: Bounty): Offer {
   };
   return {
     title: t`Settle this bounty`,
-    text: t`Its time is up. Settling ends it without an award, so that the Poster can claim its money. Anyone may.`,
+    text: t`Its judging time is over. Settling ends it without an award, so that the Poster can claim the money. Anyone may settle.`,
     button: t`Settle it`,
     run: (acting) => carryOut(acting, plan),
   };

@@ -38,7 +38,7 @@ async function connect(place: HTMLElement, acting: HTMLElement, isAgain: boolean
     await (isAgain ? made.chooseAgain() : made.choose());
   } catch {
     session = undefined;
-    acting.textContent = t`The script for wallets could not be loaded. Reload the page and try again.`;
+    acting.textContent = t`The wallet script could not be loaded. Reload the page and try again.`;
   } finally {
     for (const each of buttons) each.disabled = false;
   }

@@ -101,7 +101,7 @@ export class Editor {
     try {
       if (issues.length > 0) {
         const nextAction = t`Nothing was sent.`;
-        throw new ServiceError("page_incomplete", t`Something is still to be filled in.`, { issues, nextAction });
+        throw new ServiceError("page_incomplete", t`Some fields are not filled in yet.`, { issues, nextAction });
       }
       const page = pageOf(filled, token);
       requireNoKey(t`The page holds`, page);
@@ -139,7 +139,7 @@ export class Editor {
     }
     this.#mark();
     const count = error.issues.length - left.length;
-    const message = count === 0 ? error.message : t`${error.message} ${counted(count, "remark")} below, each beside its field.`;
+    const message = count === 0 ? error.message : t`${error.message} See ${counted(count, "remark")} below, each beside its field.`;
     return new ServiceError(error.code, message, { issues: left, nextAction: error.nextAction });
   }
 

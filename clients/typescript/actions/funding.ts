@@ -143,8 +143,8 @@ export async function authorized(
   const until = now + AUTHORIZATION_SECONDS;
   const validBefore = rosterUntil > 0n && rosterUntil < until ? rosterUntil : until;
   if (validBefore <= now + MARGIN_SECONDS) {
-    throw new ServiceError("roster_changing", t`Another roster takes effect at ${moment(rosterUntil)}.`, {
-      nextAction: t`Go on after that time; terms that are signed now would be too late.`,
+    throw new ServiceError("roster_changing", t`A new roster takes effect at ${moment(rosterUntil)}.`, {
+      nextAction: t`Continue after that time; terms signed now would come too late.`,
     });
   }
   const nonces = [...new Set([...(kept?.nonces ?? []), nonceOf(context, terms)])];
@@ -154,7 +154,7 @@ export async function authorized(
   const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, funding.terms, validBefore);
   stage.say("");
   const signature = await stage.attempt(t`Sign the escrow`, factsOf(context, job, funding), t`Sign with the wallet`, () => {
-    stage.say(t`The wallet is asked to sign the transfer.`);
+    stage.say(t`Asking the wallet to sign the transfer.`);
     return stage.until(() => wallet.signTypedData(typedData));
   });
   const signedUntil = validBefore > funding.signedUntil ? validBefore : funding.signedUntil;
@@ -162,7 +162,7 @@ export async function authorized(
   await journal.put(name, done);
   if (await isTaken(context, done)) return done;
   const message =
-    t`The token takes no signature of your account: it has code that confirms none of them (ERC-1271), as after a delegation (EIP-7702).`;
+    t`The token accepts no signature of your account: the account has code that confirms no signature (ERC-1271), as after a delegation (EIP-7702).`;
   const nextAction = t`End the delegation in the wallet, or fund with another account. Nothing was paid.`;
   throw new ServiceError("signature_not_taken", message, { nextAction });
 }
@@ -174,10 +174,10 @@ async function termsFor(context: Acting, job: Job, number: bigint, kept: Funding
     const isHonouredNow = isHonoured(terms, job.conditions);
     if (isHonouredNow && !(await isSpent(context, nonceOf(context, terms)))) return terms;
     if (signedUntil > 0n && !(await hasPassed(context, signedUntil))) {
-      const why = isHonouredNow ? t`The token has it as spent` : t`The contract's roster or fees changed`;
-      const message = t`${why}, and what you signed before is good until ${moment(signedUntil)}.`;
+      const why = isHonouredNow ? t`The token shows it as used` : t`The contract's roster or fees changed`;
+      const message = t`${why}, and what you signed before is valid until ${moment(signedUntil)}.`;
       throw new ServiceError(FACTS.authorization_over[1], message, {
-        nextAction: t`Go on after that time, once its block is final. Nothing else was signed.`,
+        nextAction: t`Continue after that time, once its block is final. Nothing else was signed.`,
       });
     }
   }
@@ -204,15 +204,15 @@ async function unspentTerms(context: Acting, job: Job, first: bigint): Promise<T
     if (!(await isSpent(context, nonceOf(context, terms)))) return terms;
     if (number > first) continue;
     const facts: Fact[] = [
-      [t`The token`, t`has the authorization over these terms as used or cancelled, and no bounty of it shows`],
-      [t`What that may be`, t`a bounty that another machine of yours made a moment ago, which shows in a minute`],
-      [t`Another authorization`, t`would be another escrow`],
+      [t`The token`, t`says that the authorization for these terms was used or cancelled, but no bounty created by it is found`],
+      [t`What this may mean`, t`a bounty that you created a moment ago on another machine; it appears in a minute`],
+      [t`Another authorization`, t`would pay another escrow`],
     ];
     stage.say("");
-    await stage.confirm(t`This page may be funded already`, facts, t`Fund it once more`);
+    await stage.confirm(t`This page may already be funded`, facts, t`Fund it once more`);
   }
-  throw new ServiceError("authorization_used", t`The token has every authorization over this page as spent.`, {
-    nextAction: t`Choose another node in the wallet, and look at the account's transfers on chain.`,
+  throw new ServiceError("authorization_used", t`The token shows every authorization for this page as used.`, {
+    nextAction: t`Choose another node in the wallet, and check the account's transfers on chain.`,
   });
 }
 
@@ -256,17 +256,17 @@ export async function requireNoOtherText(context: Acting, commitment: Hex): Prom
     if (signedUntil === 0n || (await tolerated(hasPassed(context, signedUntil)))) continue;
     const facts: Fact[] = [
       [t`The other text`, name.slice(fundingName("").length)],
-      [t`What became of it`, t`you signed for it, which lets anybody who has that create its bounty until ${moment(signedUntil)}`],
-      [t`Both`, t`would be bounties, each with an escrow of its own until it ends`],
+      [t`What became of it`, t`you signed for it: anyone who has that signature can create its bounty until ${moment(signedUntil)}`],
+      [t`Both`, t`would be bounties, each with its own escrow until it ends`],
     ];
     stage.say("");
-    await stage.confirm(t`Another text of yours may be a bounty, too`, facts, t`Fund this page as well`);
+    await stage.confirm(t`Another text of yours may also become a bounty`, facts, t`Fund this page as well`);
   }
 }
 
 /** From when on, at the latest, the escrow can be claimed back. */
 export function refundDay(judgingDeadline: bigint): string {
-  return t`you can claim the escrow back from ${moment(judgingDeadline)} on at the latest, less the shares of Guardians who recorded a Verdict`;
+  return t`you can claim the escrow back by ${moment(judgingDeadline)} at the latest, less the shares of Guardians who recorded a Verdict`;
 }
 
 /** What the Poster agrees to, in words. */
@@ -287,7 +287,7 @@ function factsOf(context: Context, { page, conditions }: Job, { terms, validBefo
     [t`Submissions until`, moment(terms.submissionDeadline)],
     [t`Judged`, t`from ${moment(revealAt)} until ${until}`],
     [t`Decided by`, t`${quorum} of ${guardians.length} Guardians: ${guardians.join(", ")}`],
-    [t`What it costs`, t`${amount(escrowAmount, token)}, all fees of the service included, and the network's fee in ether, which the wallet shows`],
-    [t`The signature is good until`, moment(validBefore)],
+    [t`What it costs`, t`${amount(escrowAmount, token)}, including all fees of the service, plus the network's fee in ether, which the wallet shows`],
+    [t`The signature is valid until`, moment(validBefore)],
   ];
 }

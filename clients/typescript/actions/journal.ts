@@ -62,8 +62,8 @@ export class Journal {
   async alone<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
     return navigator.locks.request(this.#prefix + name, { ifAvailable: true }, async (lock) => {
       if (lock !== null) return work();
-      throw new ServiceError("already_running", t`Another tab of this browser does the same already.`, {
-        nextAction: t`Go on there, or close it. If there is none, reload this page.`,
+      throw new ServiceError("already_running", t`Another tab of this browser is already doing this.`, {
+        nextAction: t`Continue there, or close that tab. If there is none, reload this page.`,
       });
     });
   }
@@ -93,7 +93,7 @@ function answered<Value>(request: IDBRequest<Value>): Promise<Value> {
 }
 
 function unusable(): ServiceError {
-  return new ServiceError("journal_unusable", t`This browser does not let the page keep what it has begun.`, {
+  return new ServiceError("journal_unusable", t`This browser does not let the page save its progress.`, {
     nextAction: t`Use a window that is not private, and make sure that the disk is not full.`,
   });
 }

@@ -158,7 +158,7 @@ export class Node {
     }
     const data = revertData(error);
     if (data !== undefined) return refusedBy(data, this.#token);
-    return new ServiceError("chain_unavailable", t`The wallet's node does not answer a question about the chain.`, {
+    return new ServiceError("chain_unavailable", t`The wallet's node does not answer.`, {
       nextAction: t`Try again in a moment, or choose another node in the wallet.`,
     });
   }

@@ -38,14 +38,14 @@ export function openingOffers(context: Context, bounty: Bounty, isDelivered: boo
   if (isAwarded && bounty.guardians.includes(account) && isDelivered !== true) {
     offers.push({
       title: t`Deliver the key of the winning work`,
-      text: t`Until a Guardian does, the Poster cannot open the work. The key is sealed to the deployment, which passes it on to the Poster alone.`,
+      text: t`Until a Guardian does, the Poster cannot open the work. The key is sealed to the deployment, which passes it on to the Poster only.`,
       button: t`Deliver the key`,
       run: (acting) => deliver(acting, bounty),
     });
   }
   if (isAwarded && account === bounty.poster) {
     const waits = t`No Guardian has delivered its key yet; this page can wait for it.`;
-    const plain = t`With a key that is made in this page for it and kept nowhere. The work is saved as a tar archive.`;
+    const plain = t`This page makes a one-time key for it and keeps the key nowhere. You save the work as a tar archive.`;
     offers.push({
       title: t`The winning work`,
       text: isDelivered === false ? waits : plain,
@@ -124,7 +124,7 @@ async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
   await stage.until(async (signal) => {
     while (!(await delivery(context, bounty).catch(() => true))) {
       signal.throwIfAborted();
-      stage.say(t`No Guardian has delivered the key of the winning work yet. This page waits for it; you can also come back later.`);
+      stage.say(t`No Guardian has delivered the key of the winning work yet. This page is waiting for it; you can also come back later.`);
       await pause(DELIVERY_MILLISECONDS);
     }
   });
@@ -241,11 +241,11 @@ async function save({ stage }: Acting, bounty: Bounty, named: Recorded, fetched:
   );
   const name = `bounty-${bounty.id}-${named.commitment.slice(2, 10)}.tar`;
   const link = element("a", { class: "save", download: name, href: URL.createObjectURL(archive) }, t`Save the work`);
-  const inert = t`Tools obey some of its names unprompted. In the archive such a part of a path is inert_…_: .git is inert_.git_. To restore one, rename it.`;
+  const inert = t`Tools act on some of its names unasked, so the archive changes them to inert_…_: .git is inert_.git_. To restore a name, rename the file.`;
   stage.done(
     t`Opened: ${counted(files.length, "file")}, sealed by ${named.solver} for this bounty.`,
     element("p", {}, link, " ", t`A tar archive of ${bytes(archive.size)}.`),
-    element("p", { class: "warning" }, t`A stranger made these files. Look at them where they can do no harm, before you run anything.`),
+    element("p", { class: "warning" }, t`A stranger made these files. Inspect them where they can do no harm before you run anything.`),
     ...(renamed > 0 ? [element("p", {}, inert)] : []),
     fileList(files),
   );
@@ -254,7 +254,7 @@ async function save({ stage }: Acting, bounty: Bounty, named: Recorded, fetched:
 /** Gives the beacon that opens work; refuses while its clock is not known. */
 export function beaconOf({ settings }: Context): Beacon {
   if (settings.beacon !== undefined) return settings.beacon;
-  throw new ServiceError("beacon_unavailable", t`The beacon that opens the work is not known at the moment.`, {
+  throw new ServiceError("beacon_unavailable", t`The beacon that opens the work is unavailable at the moment.`, {
     nextAction: t`Reload the page in a minute and try again.`,
   });
 }

@@ -73,7 +73,7 @@ export function missing(filled: Filled, token: Token): Issue[] {
   if (filled.finished !== "") return [];
   const empty = (text: string) => text.trim() === "";
   const all: [boolean, string, string][] = [
-    [empty(filled.title), "title", t`Write in one line what is to be made.`],
+    [empty(filled.title), "title", t`Write in one line what should be made.`],
     [empty(filled.summary), "summary", t`Write in two or three sentences what it does and for whom.`],
     [escrowOf(filled.escrow, token) === undefined, "escrow_amount", escrowHint(token)],
     [filled.deadline === undefined, "submission_deadline", t`Choose a day and a time.`],

@@ -40,7 +40,7 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
   });
   editor.then(
     ({ shown }) => {
-      form.append(...shown, element("p", { class: "buttons" }, element("button", {}, t`Go on with a wallet`)));
+      form.append(...shown, element("p", { class: "buttons" }, element("button", {}, t`Continue with a wallet`)));
       place.prepend(form); // whole, so that the page's end moves once
     },
     () => {
@@ -67,7 +67,7 @@ async function publish(context: Acting): Promise<void> {
   form.use(desk);
   document.querySelector("form.unconnected")?.remove();
   for (;;) {
-    const page = await stage.ask("", form.shown, t`Go on`, () => form.page(), false);
+    const page = await stage.ask("", form.shown, t`Continue`, () => form.page(), false);
     try {
       return await publishPage(context, page);
     } catch (error) {
@@ -82,7 +82,7 @@ async function publish(context: Acting): Promise<void> {
 async function publishPage(context: Acting, page: string): Promise<void> {
   const { journal, stage } = context;
   const commitment = commitmentOf(page);
-  stage.say(t`Looking for what was funded on this page before.`);
+  stage.say(t`Checking whether this page was funded before.`);
   const kept = await journal.get<Funding>(fundingName(commitment));
   const known = await escrowsOf(context, commitment, kept?.reported);
   const own = known.find(({ id, nonce }) => id === kept?.reported || (nonce && kept?.nonces.includes(nonce)));
@@ -91,7 +91,7 @@ async function publishPage(context: Acting, page: string): Promise<void> {
   }
   // Reported before, another one would be a second escrow; what nobody shows any more can only become itself again.
   const former = own === undefined ? kept : undefined;
-  stage.say(t`Comparing the terms with what the contract takes.`);
+  stage.say(t`Checking the terms against the contract's limits.`);
   const job: Job = { commitment, page: pageTerms(page), conditions: await readConditions(context) };
   await requireStatedDelay(context, job.conditions.revealDelay);
   let funding = former && (await liveOf(context, former, job.conditions));
@@ -127,7 +127,7 @@ export async function reported(
   await noted().catch(() => undefined); // a later visit finds the same bounty
   editor = undefined;
   const link = element("a", { class: "save", href: `/bounties/${id}` }, t`Bounty ${id}`);
-  const next = element("p", {}, link, " ", t`has its page in a moment. Solvers find it in the list.`);
+  const next = element("p", {}, link, " ", t`will have its page in a moment. Solvers find it in the list.`);
   stage.done(t`Funded as bounty ${id}.`, next, ...more);
 }
 
@@ -150,7 +150,7 @@ async function readConditions({ node, hub, token, account, settings }: Context):
     ]);
   const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [version] });
   if (guardianRosterHash(chainId, hubAddress, { version, ...roster }) !== roster.guardianRosterHash) {
-    throw new ServiceError("guardian_roster_mismatch", t`The roster's members do not hash to what the contract has.`, {
+    throw new ServiceError("guardian_roster_mismatch", t`The roster's members do not match the hash in the contract.`, {
       nextAction: t`Choose another node in the wallet.`,
     });
   }
@@ -222,7 +222,7 @@ function requireFundable({ token, account }: Context, { page: terms, conditions 
   if (issues.length === 0) return;
   throw new ServiceError("terms_refused", t`The contract would not create a bounty on these terms.`, {
     issues,
-    nextAction: t`Change the page where the list points, and go on.`,
+    nextAction: t`Change the fields in the list, and continue.`,
   });
 }
 
@@ -242,8 +242,8 @@ export async function requireWanted(
   stage.say("");
   const facts: Fact[] = [];
   if (known.length > 0) facts.push([t`Funded before as`, known.map(({ id }) => t`bounty ${id}`).join(", ")]);
-  if (lost !== undefined) facts.push([t`This browser saw`, t`bounty ${lost}; now neither the wallet's node nor the service shows it`]);
-  facts.push([t`A second escrow`, t`would be another bounty`]);
+  if (lost !== undefined) facts.push([t`This browser saw`, t`bounty ${lost}; neither the wallet's node nor the service shows it now`]);
+  facts.push([t`A second escrow`, t`would create another bounty`]);
   await stage.confirm(t`This page was funded before`, facts, t`Fund it once more`);
 }
 
@@ -252,7 +252,7 @@ export async function requireWanted(
  * it. A check that cannot be made stops nobody, since publishing has the page reviewed.
  */
 async function requireNoFindings({ api, stage }: Acting, page: string): Promise<void> {
-  stage.say(t`The service checks the page by its rules. It keeps nothing of it.`);
+  stage.say(t`The service checks the page against its rules. It does not store the page.`);
   const headers = { "Content-Type": "text/markdown" };
   const asked = () => typed("PageFindings", answerOf(api.POST("/api/bounty-challenge-specs/check", { body: page, headers })));
   const found: unknown = await stage.until(asked).catch((error: unknown) => {
@@ -260,9 +260,9 @@ async function requireNoFindings({ api, stage }: Acting, page: string): Promise<
   });
   const issues = typeof found === "object" && found !== null && "issues" in found ? found.issues : undefined;
   if (!Array.isArray(issues) || !issues.every(isIssue) || issues.length === 0) return;
-  throw new ServiceError("page_not_ready", t`The service's rules find the page not ready to be published.`, {
+  throw new ServiceError("page_not_ready", t`By the service's rules the page is not ready to publish.`, {
     issues,
-    nextAction: t`Nothing was signed or published. Change the page where the list points, and go on.`,
+    nextAction: t`Nothing was signed or published. Change the fields in the list, and continue.`,
   });
 }
 

@@ -9,7 +9,7 @@ const RELOAD = t`Reload the page to see what the bounty permits now.`;
 
 /** Next steps of the shared table that speak to whoever runs a command or writes a page by hand. */
 const OTHERWISE: Readonly<Record<string, string>> = {
-  "Re-read the bounty; what it shows does not permit this.": RELOAD,
+  "Read the bounty again; its state does not permit this.": RELOAD,
   "Run the command again: it takes the Hub's current values.": t`Press the button again: the page then takes the contract's current values.`,
   "Change the page's submission_deadline and publish it again.": t`Choose another deadline, and publish the page again.`,
 };
@@ -35,7 +35,7 @@ export function refusedBy(data: Hex, token: Token | undefined): ServiceError {
     const message = sentence.replace(/\{(\w+)\}/g, (_, name: string) => `${values.get(name)}`);
     return new ServiceError("hub_refuses", message, { nextAction: OTHERWISE[nextAction] ?? nextAction });
   } catch {
-    const message = t`The call would fail, for a reason that the contract does not name.`;
+    const message = t`The call would fail, for a reason that the contract does not give.`;
     return new ServiceError("hub_refuses", message, { nextAction: RELOAD });
   }
 }

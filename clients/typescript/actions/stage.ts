@@ -192,14 +192,14 @@ function cancelled(): ServiceError {
 }
 
 function noLonger(): ServiceError {
-  const nextAction = t`What the wallet was asked, or what was sent, may still happen. Press the button again to go on: the page looks for it first.`;
+  const nextAction = t`A request to the wallet, or a transaction already sent, may still go through. Press the button again to continue: the page first checks whether it happened.`;
   return new ServiceError("stopped", t`This page has stopped waiting.`, { nextAction });
 }
 
 /** Shows an error as a person reads it: what happened, what is wrong, what to do next. */
 export function problem(error: unknown): Node[] {
   if (!(error instanceof ServiceError)) {
-    return [element("p", {}, t`Something went wrong in this page. Reload it and try again; what was begun continues.`)];
+    return [element("p", {}, t`Something went wrong in this page. Reload it and try again; the page continues where it stopped.`)];
   }
   const text = (value: string) => printable(value, MOST_LETTERS);
   const issues = error.issues

@@ -59,7 +59,7 @@ export class Session {
   /** Shows the wallets that announced themselves; the person chooses one. Where there is a single one, it is that. */
   async choose(): Promise<void> {
     if (!isSecureContext) {
-      const insecure = new ServiceError("insecure", t`Wallets work on pages that are read by https only.`);
+      const insecure = new ServiceError("insecure", t`Wallets work only on pages loaded over https.`);
       document.getElementById("acting")?.replaceChildren(notice(insecure));
       return;
     }

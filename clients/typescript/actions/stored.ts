@@ -6,7 +6,7 @@ import { t } from "./words.js";
 /** Refuses a browser that keeps no files for a page, as private windows of some do not. */
 export async function requireFiles(): Promise<void> {
   await navigator.storage.getDirectory().catch(() => {
-    throw new ServiceError("no_files", t`This browser keeps no files for a page, as in a private window: sealed work would be lost with it.`, {
+    throw new ServiceError("no_files", t`This browser lets no page keep files, as in a private window: sealed work would be lost when you close it.`, {
       nextAction: t`Use a window that is not private.`,
     });
   });

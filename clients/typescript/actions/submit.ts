@@ -133,7 +133,7 @@ async function copyOf({ commitment, envelope, file }: Sealed, bounty: Bounty): P
   const { archiveStream } = await import("./work.js");
   const archive = await new Response(archiveStream(files)).blob();
   const link = element("a", { class: "save", download: `${folder}.tar`, href: URL.createObjectURL(archive) }, t`Save the sealed copy`);
-  const why = t`${bytes(archive.size)}, before you leave this page. The service has the only other one: should it lose the work, give the Guardians this copy. Only they can open it.`;
+  const why = t`${bytes(archive.size)}, before you leave this page. The service has the only other copy: if it loses the work, give the Guardians this one. Only they can open it.`;
   return [element("p", {}, link, " ", why)];
 }
 
@@ -156,7 +156,7 @@ async function keptOf(context: Acting, bounty: Bounty): Promise<Sealed | undefin
   const differences = envelopeDifferences(parseEnvelope(kept.envelope), bounty.pinned, context.account, beaconOf(context));
   if (differences.length > 0) return undefined; // sealed under other terms than are vouched for now
   stage.say("");
-  const goOn = t`Go on with it`;
+  const goOn = t`Continue with it`;
   const came = kept.uploaded === true ? t`uploaded and checked` : t`sealed in this browser`;
   const facts: Fact[] = [[t`Commitment`, kept.commitment], [t`How far it came`, came]];
   const pressed = await stage.confirm(t`Work that was sealed before`, facts, goOn, t`Seal other files`);
@@ -172,7 +172,7 @@ async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<read
     secrets = await likelySecrets(files);
     const sized = files.map(({ path, content }) => ({ path, size: sizeOf(content) }));
     const names = secrets.slice(0, 10).map((path) => printable(path));
-    const warning = t`The Guardians and the Poster would read what looks like secrets: ${names.join(", ")}.`;
+    const warning = t`These files look like secrets, and the Guardians and the Poster would read them: ${names.join(", ")}.`;
     const warned = [element("p", { class: "warning" }, warning), labelled(t`Seal these, too`, agreed)];
     const total = t`${counted(files.length, "file")}, ${bytes(sized.reduce((sum, { size }) => sum + size, 0))}:`;
     shown.replaceChildren(element("h3", {}, t`What will be sealed`), element("p", {}, total), fileList(sized), ...(secrets.length > 0 ? warned : []));
@@ -185,8 +185,8 @@ async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<read
   return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
     const files = field.files();
     if (secrets.length === 0 || agreed.checked) return files;
-    throw new ServiceError("secrets_not_confirmed", t`What looks like secrets would be sealed with the rest.`, {
-      nextAction: t`Take it out of the directory and choose again, or tick the box.`,
+    throw new ServiceError("secrets_not_confirmed", t`Files that look like secrets would be sealed with the rest.`, {
+      nextAction: t`Remove them from the directory and choose again, or tick the box.`,
     });
   });
 }
@@ -231,7 +231,7 @@ async function upload(context: Acting, envelope: Envelope, { commitment, file: n
   const { stage } = context;
   const file = await storedAt(name);
   if (file === undefined) {
-    throw new ServiceError("sealed_bytes_missing", t`The browser does not hold the sealed bytes any more.`, {
+    throw new ServiceError("sealed_bytes_missing", t`The browser no longer holds the sealed bytes.`, {
       nextAction: t`Start again with the files.`,
     });
   }

@@ -67,7 +67,7 @@ export function perform(context: Acting, step: Step): Promise<FoundEvent> {
 /** What became of an earlier attempt; undefined where the wallet may be asked again. */
 async function followed(context: Acting, step: Step, kept: Attempt): Promise<FoundEvent | undefined> {
   const { stage } = context;
-  stage.say(t`An earlier attempt is looked for on the chain.`);
+  stage.say(t`Looking for an earlier attempt on the chain.`);
   const found = await context.node.find(eventOf(step), kept.fromBlock);
   if (found !== undefined && (await step.holds?.()) === false) {
     await context.journal.remove(step.name);
@@ -81,7 +81,7 @@ async function sent(context: Acting, step: Step, earlier: Attempt | undefined): 
   const { node, account, wallet, journal, stage } = context;
   const { to, data } = step.act.calls[0] as ActCall;
   const readied = (await step.ready?.()) ?? [];
-  stage.say(t`The transaction is tried on the wallet's node, without sending it.`);
+  stage.say(t`Simulating the transaction on the wallet's node; it is not sent.`);
   await node.simulate(account, { to, data });
   stage.say("");
   return stage.attempt(step.title, factsOf(context, step, readied, earlier), t`Send with the wallet`, async () => {
@@ -90,7 +90,7 @@ async function sent(context: Acting, step: Step, earlier: Attempt | undefined): 
     const fromBlock = earlier?.fromBlock ?? (await node.getBlockNumber());
     await wallet.requireReady(); // last before it is written down: a wallet that is not asked has begun nothing
     await journal.put(step.name, { fromBlock });
-    stage.say(t`The wallet is asked to send the transaction.`);
+    stage.say(t`Asking the wallet to send the transaction.`);
     let hash: Hex;
     try {
       hash = await stage.until(() => wallet.send(to, data));
@@ -146,9 +146,9 @@ function cameToNothing(hash: Hex, hasSucceeded: boolean): ServiceError {
       nextAction: t`Reload the page to see what the bounty permits now.`,
     });
   }
-  return new ServiceError("step_not_done", t`The transaction ${hash} is on the chain, and has not done this step.`, {
+  return new ServiceError("step_not_done", t`The transaction ${hash} is on the chain, but it has not completed this step.`, {
     nextAction:
-      t`The account's own contract may have failed within it, or the wallet sent something else. Reload the page to see what the bounty permits now, and leave what the wallet shows as it is.`,
+      t`The account's own contract may have failed in it, or the wallet sent something else. Reload the page to see what the bounty permits now, and change nothing in the wallet.`,
   });
 }
 
@@ -168,7 +168,7 @@ function eventOf({ act }: Step): ExpectedEvent {
 
 function factsOf({ settings, account }: Context, step: Step, readied: readonly Fact[], earlier: Attempt | undefined): Fact[] {
   const { to, data } = step.act.calls[0] as ActCall;
-  const again = t`An earlier attempt was begun here and is not on the chain. Look into the wallet: cancel it there first.`;
+  const again = t`An earlier attempt was begun here and is not on the chain. Check the wallet: cancel it there first.`;
   return [
     ...(earlier === undefined ? [] : [[t`Before you send`, again, "warning"] as const]),
     ...step.facts,
@@ -176,6 +176,6 @@ function factsOf({ settings, account }: Context, step: Step, readied: readonly F
     [t`Function of the contract`, decodeFunctionData({ abi: hubAbi, data }).functionName],
     [t`Contract`, t`the Hub ${to} on chain ${settings.deployment.chainId}`],
     [t`Sent by`, account],
-    [t`Ether that moves`, t`none but the network's fee, which the wallet shows`],
+    [t`Ether that moves`, t`only the network's fee, which the wallet shows`],
   ];
 }

@@ -42,7 +42,7 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
   const listing = await listingOf(context, bounty);
   const held = (): Promise<Held> => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
   const [earlier] = await held();
-  stage.say(earlier === 0 ? "" : t`You have recorded a Verdict already; another one takes its place.`);
+  stage.say(earlier === 0 ? "" : t`You have already recorded a Verdict; a new one replaces it.`);
   const { named, reasons } = await decided(context, bounty, listing);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
@@ -98,13 +98,13 @@ async function publishReasons(
   await signed(context, request, () =>
     answerOf(api.POST("/api/written-verdicts/{report_commitment}", { params: { path }, body: document, headers })),
   );
-  stage.say(t`Reading the reasons back.`);
+  stage.say(t`Checking the published reasons.`);
   const read = await stage.until(() => {
     const answer = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
     return answerOf(answer as Promise<{ data?: unknown; response: Response }>);
   });
   if (read === document) return;
-  throw new ServiceError("verdict_mismatch", t`The reasons read back differently from what was sent.`, {
+  throw new ServiceError("verdict_mismatch", t`The published reasons differ from what was sent.`, {
     nextAction: t`Nothing was recorded on the chain. Report it to the operator.`,
   });
 }
@@ -113,7 +113,7 @@ async function publishReasons(
 function replaced([kind, solver, submission]: Held): Fact[] {
   if (kind === 0) return [];
   const what = kind === AWARDED ? t`one that awards Submission ${submission} of ${solver.toLowerCase()}` : t`one that finds no valid Submission`;
-  return [[t`Your earlier Verdict`, t`${what}, is replaced by this one`, "warning"]];
+  return [[t`Your earlier Verdict`, t`${what}; this one replaces it`, "warning"]];
 }
 
 /** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */
@@ -136,7 +136,7 @@ async function decided(context: Acting, bounty: Bounty, listing: Listing) {
     element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table.place),
     ...unlistedNote(listing),
     opening.place,
-    labelled(t`Reasons`, reasons, t`Markdown. Say what you ran or read for each criterion, and what came out.`),
+    labelled(t`Reasons`, reasons, t`Markdown. For each criterion, say what you ran or read and what the result was.`),
   ];
   return stage.ask(t`Your Verdict`, fields, t`Go on`, () => {
     const chosen = table.chosen();
@@ -158,7 +158,7 @@ async function unopened(
   const opened = await openedOf(context, bounty, judged);
   const count = judged.length - opened.size + (named === undefined ? unlisted : 0);
   if (count === 0) return [];
-  const text = t`${counted(count, "Submission")} that you judge. A Verdict that decides cannot be taken back.`;
+  const text = t`${counted(count, "Submission")} that you are about to judge. A Verdict that decides the bounty cannot be changed.`;
   return [[t`Never opened in this browser`, text, "warning"]];
 }
 

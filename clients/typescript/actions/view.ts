@@ -8,7 +8,7 @@ import { short } from "./text.js";
 import type { Announced, Wallet } from "./wallet.js";
 import { t } from "./words.js";
 
-const SLOW = t`The wallet has not answered yet. It may be locked, or its window may be behind this one: press the wallet's sign beside the browser's address bar, unlock it, and allow this page to see an account.`;
+const SLOW = t`The wallet has not answered yet. It may be locked, or its window may be behind this one: press the wallet's icon beside the browser's address bar, unlock it, and allow this page to see an account.`;
 const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
 
 /** An act that a person can begin, once what it needs is known to be so. */
@@ -96,7 +96,7 @@ export class View {
     this.#running.hidden = stage === undefined || (!isRunning && stage.isEmpty);
     if (stage === undefined) this.#running.replaceChildren();
     else if (stage.place.parentNode !== this.#running) this.#running.replaceChildren(stage.place);
-    const nothing = element("p", { class: "nothing" }, `${t`This account can do nothing here at the moment.`} ${why}`);
+    const nothing = element("p", { class: "nothing" }, `${t`This account has nothing to do here at the moment.`} ${why}`);
     const shown = offers.map((offer, at) => this.#offer(offer, at === 0));
     if (shown.length === 0 && this.#running.hidden) shown.push(nothing);
     this.#offered.replaceChildren(...(isRunning ? [] : shown));
@@ -114,7 +114,7 @@ export class View {
       case "absent":
         return withoutWallet();
       case "connecting":
-        return status(t`The wallet is asked for an account.`, ...(state.isSlow ? [SLOW] : []));
+        return status(t`Asking the wallet for an account.`, ...(state.isSlow ? [SLOW] : []));
       case "reading":
         return status(t`Reading the chain through the wallet's node.`);
       case "refused": {
@@ -153,7 +153,7 @@ function withoutWallet(): HTMLElement[] {
     element(
       "p",
       {},
-      t`A wallet is a program that keeps the keys of your account on the chain, and asks you before anything is signed or paid. On a computer it is an extension of the browser; on a phone it is an app with a browser of its own.`,
+      t`A wallet is a program that keeps the keys of your account on the chain, and asks you before it signs or pays anything. On a computer it is a browser extension; on a phone it is an app with its own browser.`,
     ),
     element("p", {}, t`Install one from its maker's own site, make an account in it, and reload this page.`, " ", found),
   ];

@@ -112,7 +112,7 @@ export class Wallet {
       throw new ServiceError("wrong_chain", message, { nextAction: t`Switch the wallet to that chain.` });
     }
     if (firstOf(await askedNobody(this.#provider, "eth_accounts")) !== this.address) {
-      const message = t`The wallet has another account selected than ${this.address}, with which this page was connected.`;
+      const message = t`The wallet has switched to another account; this page is connected to ${this.address}.`;
       throw new ServiceError("wrong_account", message, { nextAction: t`Select that account, or connect again.` });
     }
   }
@@ -143,7 +143,7 @@ export class Wallet {
 
   #requireFresh(): void {
     if (!this.#isStale) return;
-    const message = t`The wallet changed its chain since this page read it.`;
+    const message = t`The wallet has changed its chain since this page read it.`;
     throw new ServiceError("wrong_chain", message, { nextAction: t`Connect the wallet again.` });
   }
 
@@ -204,16 +204,16 @@ async function ask(provider: Provider, method: string, params: readonly unknown[
 export function walletRefusal(error: unknown): ServiceError {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code === UserRejectedRequestError.code) {
-    const nextAction = t`Nothing was signed or sent. Press the button again to go on.`;
+    const nextAction = t`Nothing was signed or sent. Press the button again to continue.`;
     return new ServiceError("declined", t`You declined in the wallet.`, { nextAction });
   }
   if (code === SwitchChainError.code) {
-    const nextAction = t`Add the chain in the wallet's settings, with the address of a node, and connect again.`;
+    const nextAction = t`Add the chain and a node's address in the wallet's settings, and connect again.`;
     return new ServiceError("unknown_chain", t`The wallet does not know this chain.`, { nextAction });
   }
   if (code === ResourceUnavailableRpcError.code) {
-    const nextAction = t`Answer it in the wallet, and try again.`;
-    return new ServiceError("wallet_busy", t`The wallet has another question open.`, { nextAction });
+    const nextAction = t`Answer it in the wallet, then try again.`;
+    return new ServiceError("wallet_busy", t`The wallet is waiting for your answer to another request.`, { nextAction });
   }
   const data = revertData(error);
   if (data !== undefined) {
@@ -221,7 +221,7 @@ export function walletRefusal(error: unknown): ServiceError {
     return new ServiceError("wallet_failed", sentence, { nextAction });
   }
   const issues = typeof message === "string" ? [{ path: "wallet", message: printable(message, 300) }] : [];
-  const nextAction = t`Nothing was signed or sent as far as this page knows; look into the wallet before trying again.`;
+  const nextAction = t`As far as this page knows, nothing was signed or sent; check the wallet before trying again.`;
   return new ServiceError("wallet_failed", t`The wallet could not do this.`, { issues, nextAction });
 }
 
@@ -250,7 +250,7 @@ function firstOf(accounts: unknown): Address | undefined {
 
 function hexOf(value: unknown): Hex {
   if (typeof value === "string" && /^0x([0-9a-fA-F]{2})*$/.test(value)) return value.toLowerCase() as Hex;
-  throw new ServiceError("wallet_failed", t`The wallet answered something that is neither signature nor transaction.`, {
-    nextAction: t`Look into the wallet before trying again.`,
+  throw new ServiceError("wallet_failed", t`The wallet returned neither a signature nor a transaction.`, {
+    nextAction: t`Check the wallet before trying again.`,
   });
 }

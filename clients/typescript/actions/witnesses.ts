@@ -71,7 +71,7 @@ export async function escrowsOf(context: Acting, page: Hex, reported: bigint | u
     const [invented] = unknown;
     if (invented === undefined) return [...found.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
     if (tries === LAG_TRIES) {
-      throw disagreement("unfunded", t`the API shows bounty ${invented} on it`, t`the wallet's node has no such bounty`);
+      throw disagreement("unfunded", t`the API says that it created bounty ${invented}`, t`the wallet's node has no such bounty`);
     }
     await pause(LAG_MILLISECONDS);
   }
@@ -83,7 +83,7 @@ async function listedBy({ api, account, stage }: Acting, page: Hex): Promise<rea
   const rows = (data as { bounties?: unknown } | null | undefined)?.bounties;
   const ids = Array.isArray(rows) ? rows.map((row: unknown) => String((row as { bounty_id?: unknown } | null)?.bounty_id)) : [""];
   if (ids.every((id) => /^\d{1,78}$/.test(id))) return ids.map(BigInt);
-  throw disagreement("unfunded", t`the API answers no list`, t`nobody else has all of them`);
+  throw disagreement("unfunded", t`the API returns no list`, t`no other source has all of them`);
 }
 
 async function loggedBy({ node, account }: Context, page: Hex): Promise<readonly Escrow[]> {

@@ -30,7 +30,7 @@ const FLUSH_BYTES = 8 * 1024 * 1024;
 export function identitiesOf(text: string): string[] {
   const found = text.toUpperCase().match(IDENTITY) ?? [];
   if (found.length > 0) return [...new Set(found)];
-  throw new ServiceError("key_invalid", t`The file has no age identity.`, {
+  throw new ServiceError("key_invalid", t`The file contains no age identity.`, {
     nextAction: t`Choose the file with your Guardian's encryption keys: lines that begin with AGE-SECRET-KEY-1.`,
   });
 }

@@ -120,7 +120,7 @@ async function readStanza(first: string, nextLine: () => Promise<string>): Promi
 /** Refuses a header that does not have exactly so many well-formed X25519 stanzas and no other. */
 export function requireX25519(header: AgeHeader, count: number): void {
   if (header.stanzas.some(({ args }) => args[0] !== "X25519")) {
-    throw refusal("age_recipients_refused", "the age file is locked with something else than X25519 keys");
+    throw refusal("age_recipients_refused", "the age file is locked with keys other than X25519");
   }
   if (header.stanzas.length !== count) {
     const message = `the age file has ${header.stanzas.length} X25519 stanzas where ${count} belong`;
@@ -235,7 +235,7 @@ function decodeBase64(text: string): Uint8Array {
   } catch {
     // refused below
   }
-  throw malformed("a stanza holds base64 in another form than age writes");
+  throw malformed("a stanza holds base64 that is not in the form written by age");
 }
 
 function malformed(what: string): Error {

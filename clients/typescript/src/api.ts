@@ -117,13 +117,13 @@ function refusalOf({ status, headers }: Response, text: string): ServiceError {
 function wordless(status: number, retry: ErrorDetails): ServiceError {
   if (status === 413) {
     return new ServiceError("payload_too_large", "a proxy before the API refuses a request of this length", {
-      nextAction: "Send less at once, or ask the operator to have the proxy take 512 KiB.",
+      nextAction: "Send less at once, or ask the operator to let the proxy accept 512 KiB.",
       status,
     });
   }
   if (![502, 503, 504].includes(status)) return unavailable(`the answer ${status} is not the API's`, { status });
   return unavailable(`the API does not answer: a proxy before it does, with ${status}`, {
-    nextAction: "Try again in a minute: it may be starting anew.",
+    nextAction: "Try again in a minute: it may be restarting.",
     status,
     ...retry,
   });

@@ -249,7 +249,7 @@ class TarReader {
     for (;;) {
       const part = await this.#source.some(64 * 1024);
       if (part.length === 0) return;
-      if (part.some((byte) => byte !== 0)) throw malformed("something follows its end");
+      if (part.some((byte) => byte !== 0)) throw malformed("data follows its end");
     }
   }
 
@@ -350,7 +350,7 @@ function paxRecords(data: Uint8Array): [string, string][] {
     const space = data.subarray(start, start + MAX_DIGITS + 1).indexOf(32) + start;
     const digits = space > start ? decode(data.subarray(start, space)) : "";
     const end = /^\d+$/.test(digits) ? start + Number(digits) : -1;
-    if (!(space < end && end <= data.length)) throw malformed("a pax record's length is not its own");
+    if (!(space < end && end <= data.length)) throw malformed("a pax record states a wrong length");
     const equals = data.subarray(space + 1, end).indexOf(61) + space + 1;
     if (equals === space || data[end - 1] !== 10) throw malformed("a pax record cannot be read");
     records.push([decode(data.subarray(space + 1, equals)), decode(data.subarray(equals + 1, end - 1))]);

@@ -39,7 +39,7 @@ export function takeComment(
   const [, chainId, hubAddress, bountyId, solverAddress] = SPELLING.exec(comment) ?? [];
   if (found !== undefined) throw refusal(failure, "it names a bounty and a Solver twice");
   if (!Number.isSafeInteger(Number(chainId)) || bountyId === undefined || !isBountyId(bountyId)) {
-    throw refusal(failure, "its binding does not name a chain, a Hub, a bounty and a Solver in the one spelling");
+    throw refusal(failure, "its binding does not name a chain, a Hub, a bounty and a Solver in the required spelling");
   }
   return {
     chainId: Number(chainId),
@@ -51,7 +51,7 @@ export function takeComment(
 
 /** Refuses work that names another bounty or Solver than its envelope, or none. */
 export function checkBinding(expected: Binding, found: Binding | undefined, where: string): void {
-  if (found === undefined) throw refusal("binding_missing", `${where} does not name the bounty and Solver it is for`);
+  if (found === undefined) throw refusal("binding_missing", `${where} does not name its bounty and Solver`);
   if (bindingText(found) !== bindingText(expected)) {
     throw refusal("sealed_for_another", `${where} was sealed for another one: ${bindingText(found)}`);
   }

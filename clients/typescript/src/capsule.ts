@@ -87,7 +87,7 @@ export async function openCapsule(
 /** Holds an identity, from wherever it came, against the envelope's `content_public_key`. */
 export async function checkIdentity(identity: string, contentPublicKey: Hex): Promise<string> {
   if ((await publicKeyOf(identity)) !== contentPublicKey) {
-    throw refusal("capsule_wrong_identity", "the identity is not the one whose public half is in the envelope");
+    throw refusal("capsule_wrong_identity", "the identity does not match the public half in the envelope");
   }
   return identity;
 }
@@ -115,7 +115,7 @@ async function unlock(header: AgeHeader, signature: string): Promise<Uint8Array>
   const body = header.stanzas[0]?.body ?? new Uint8Array();
   const U = body.subarray(0, POINT_BYTES);
   if (!isCanonicalG2(U)) {
-    const message = "its stanza does not hold a point of the curve in its one encoding";
+    const message = "its stanza does not hold a point of the curve in canonical encoding";
     throw refusal("timelock_malformed", `not a timelock file in the required form: ${message}`);
   }
   const [V, W] = [body.subarray(POINT_BYTES, POINT_BYTES + FILE_KEY), body.subarray(POINT_BYTES + FILE_KEY)];
@@ -134,7 +134,7 @@ function timelockOf({ stanzas }: AgeHeader): Timelock {
     throw notATimelock("it must have exactly one stanza, of type tlock, with a round, a chain hash and 128 bytes");
   }
   if (!/^[1-9]\d{0,18}$/.test(round) || BigInt(round) >= MAX_ROUND || !/^[0-9a-f]{64}$/.test(chain)) {
-    throw notATimelock("its round or chain hash is not written as drand writes it");
+    throw notATimelock("its round or chain hash is not written in drand's form");
   }
   return { round: BigInt(round), chainHash: `0x${chain}` };
 }
@@ -156,7 +156,7 @@ async function openInner(inner: Uint8Array, { keyring, rosterSize }: CapsuleKeys
     if (error.code === "age_no_matching_key") {
       throw refusal(
         "capsule_not_for_this_key",
-        "no key of this keyring fits what was sealed for the Guardians; there may be older keys",
+        "no key in this keyring opens what was sealed for the Guardians; an older key may",
       );
     }
     if (error.code === "age_recipients_refused") {

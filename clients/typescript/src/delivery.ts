@@ -39,7 +39,7 @@ export async function unwrapContentKey(wrappedKey: string, key: string, contentP
   }
   const identity = toIdentity(scalar);
   if ((await publicKeyOf(identity)) !== contentPublicKey) {
-    throw invalid("the wrap holds another key than the one whose public half the envelope names");
+    throw invalid("the key in the wrap does not match the public half in the envelope");
   }
   return identity;
 }

@@ -62,7 +62,7 @@ export class Names {
 
   #remember(path: string, key: string): void {
     if (this.#keys.has(key)) {
-      throw archiveRefused(`two entries whose names differ at most in letter case: ${shown(path)}`);
+      throw archiveRefused(`two entries whose names are equal or differ only in letter case: ${shown(path)}`);
     }
     this.#keys.add(key);
   }

@@ -51,8 +51,8 @@ export function requireRevealPoint(submissionDeadline: bigint, revealAt: bigint,
   const [message, nextAction] =
     revealAt === expected
       ? [
-          `Submissions closed at ${submissionDeadline}: what is sealed now can be opened too soon.`,
-          "If they are still open by other clocks, set this machine's.",
+          `Submissions closed at ${submissionDeadline}: work sealed now could be opened too soon.`,
+          "If the bounty is still open by other clocks, set this machine's clock.",
         ]
       : [
           `The reveal point is not ${revealAt}: the deadline and the Hub's delay make it ${expected}.`,

@@ -134,7 +134,7 @@ function refused(errorName, token, ...args) {
 test("what the Hub refuses has times as dates and amounts in tokens", () => {
   const [closed, next] = refused("SubmissionsClosed", USDC, 1n, 1893456000n, 1893456001n);
   assert.equal(closed, "Submissions closed at 1 January 2030, 00:00:00 UTC.");
-  assert.match(next, /^Nothing can be submitted/);
+  assert.match(next, /^Nothing more can be submitted/);
   assert.match(refused("EscrowTooSmall", USDC, 5n, 1000000n)[0], /0\.000005 USDC .* minimum 1 USDC\./);
   assert.match(refused("EscrowTooSmall", undefined, 5n, 1000000n)[0], /escrow 5 .* minimum 1000000\./);
   assert.match(refused("BountyNotFound", USDC, 7n)[0], /bounty 7\./);
@@ -523,7 +523,7 @@ for (const [what, draft, isForgotten] of [
 
 /** What a browser answers whose disk is full. */
 const full = async () => {
-  throw new actions.ServiceError("journal_unusable", "This browser does not let the page keep what it has begun.");
+  throw new actions.ServiceError("journal_unusable", "This browser does not let the page save its progress.");
 };
 
 test("an act that is done is not told as failed where the browser cannot note it", async (t) => {

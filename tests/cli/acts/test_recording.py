@@ -59,7 +59,7 @@ def test_changed_work_is_replaced_on_request(ledger: Ledger, solver: Terminal, b
     assert "--replace" in str(refused.last["next_action"])
     replaced = solver.run("solver:submit", "--replace", "--quiet", bounty, work)
     assert f"this replaces your Submission {former}" in replaced.words
-    assert "that one no longer counts" in replaced.words
+    assert "the old one no longer counts" in replaced.words
     assert replaced.last["submission_commitment"] == ledger.recorded(bounty) != former
     assert "this replaces" not in solver.run("solver:submit", bounty, work).words
 

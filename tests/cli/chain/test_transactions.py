@@ -83,7 +83,7 @@ def test_gas_above_its_need_is_not_given_to_a_wallet(stage: Stage, rpc: RpcProxy
     rpc.honest()
     ran = case.home.run(*case.words)
     assert ran.last["event"] == case.event
-    assert "your wallet decides on gas and price itself; this call takes about 57,000 gas" in ran.words
+    assert "your wallet chooses gas and price; this call takes about 57,000 gas" in ran.words
 
 
 def history(tip: int) -> dict[str, object]:

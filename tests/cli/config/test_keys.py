@@ -32,7 +32,7 @@ def binary(path: Path) -> Path:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda _: Path("/dev/zero"), "is no regular file"),
+        (lambda _: Path("/dev/zero"), "is not a regular file"),
         (lambda path: path.parent, "is a directory"),
         (lambda path: path, "does not exist"),
         (large, "is larger than 64 KiB"),
@@ -125,7 +125,7 @@ def test_secrets_are_sealed_only_when_told(
     (work / ".bountyignore").unlink()
     done = solver.run("solver:submit", "--include-suspicious", "--replace", "--quiet", bounty, "work")
     assert done.last["event"] == "submit.submission_recorded"
-    assert "would read what looks like secrets" in done.words
+    assert "look like secrets" in done.words
     assert solver.run("solver:submit", bounty, "work").last == done.last
 
 

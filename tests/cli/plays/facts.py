@@ -26,7 +26,7 @@ class Fact(StrEnum):
 
     TIME = "the moment from which an authorization's hour is counted"
     CONDITIONS = "the roster, fees and token of a new bounty"
-    UNFUNDED = "the bounties that this account has funded on this page"
+    UNFUNDED = "the bounties that this account has funded with this page"
     AUTHORIZATION_OVER = "whether an authorization can still be used"
     TERMS = "a bounty's page, escrow and deadlines"
     REVEAL_POINT = "the moment from which sealed work can be opened"

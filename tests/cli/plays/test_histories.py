@@ -333,7 +333,7 @@ def test_forged_deadline_seals_for_the_delay(world: World, seconds: int) -> None
     assert len(shown) == 2
     for text in shown:
         assert f"until {moment(int(began) + seconds + delay, int(began))}" in text
-        assert text.index("anyone who runs all of them could read it before") < text.index("sealing work")
+        assert text.index("anyone who runs all of them could read the work early") < text.index("sealing work")
 
 
 @pytest.mark.parametrize("act", ["submit", "submit without the API"])

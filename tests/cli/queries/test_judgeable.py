@@ -67,7 +67,7 @@ def test_judgeable_says_what_is_left_to_do(api: ApiTwin, guardian: Terminal, jud
     stolen = guardian.run(*words)
     assert stolen.last["replaced"] is True
     assert "your Verdict was replaced" in stolen.words
-    assert "somebody else has your account's key" in stolen.words
+    assert "someone else has your account's key" in stolen.words
 
 
 ADDRESS = "0x" + "ab" * 20
@@ -122,4 +122,4 @@ def test_endless_index_is_left_and_said(api: ApiTwin, guardian: Terminal, monkey
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
     assert ran.names.count("guardian_judgeable.bounty") == 200
     assert "only the oldest 200 open bounties" in ran.words
-    assert "not all Submissions were looked at, of bounty 21, 22" in ran.words
+    assert "not all Submissions were checked, of bounty 21, 22" in ran.words

@@ -27,11 +27,11 @@ def submit(solver: Terminal, bounty: str, *options: str, code: int = 0) -> Ran:
 @pytest.mark.usefixtures("work")
 def test_solver_is_told_whose_word_the_keys_are(rpc: RpcProxy, second: RpcProxy, solver: Terminal, bounty: str) -> None:
     ran = solver.run("solver:submit", "--check", bounty, "work")
-    assert "is the word of the RPC endpoint at 127.0.0.1" in ran.words
+    assert "this run trusts the RPC endpoint at 127.0.0.1" in ran.words
     assert "and the API at 127.0.0.1" in ran.words
     more = solver.run("solver:submit", bounty, "work", SERVICE_RPC_URLS=second.url)
     assert more.words.count("the RPC endpoint at 127.0.0.1") == 2
-    assert more.words.index("is the word of") < more.words.index("sealing ")
+    assert more.words.index("this run trusts") < more.words.index("sealing ")
 
 
 def newest_is(later: Callable[[], int]) -> After:

@@ -78,7 +78,7 @@ def test_watch_goes_on_after_silence(
     monkeypatch.setattr(watching, "time", Clock(lambda: setattr(rpc, "before", lose), rpc.honest, lambda: None, stop))
     ran = poster.run("bounty:watch", str(bounty), code=130)
     assert ran.names == ["bounty_watch.event", "bounty_watch.next"]
-    assert ran.words.count("Asking again") == 1
+    assert ran.words.count("Retrying") == 1
 
 
 def change(number: int, name: str, *, is_final: bool = True) -> dict[str, object]:

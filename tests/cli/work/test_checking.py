@@ -26,7 +26,7 @@ def number_of(text: str, page: str) -> int:
             "acceptance_criteria[0]",
             '- "The site',
         ),
-        ("title: ", "title: <what is to be made, in one line>\n#", "template", "title"),
+        ("title: ", "title: <what should be made, in one line>\n#", "template", "title"),
     ],
 )
 def test_page_with_one_fault_names_its_line(shell: Terminal, old: str, new: str, field: str, where: str) -> None:

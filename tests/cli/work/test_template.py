@@ -78,6 +78,6 @@ def test_award_works_out_the_escrow(ledger: Ledger, poster: Terminal) -> None:
     page = parse_challenge((poster.home / "bounty_challenge.md").read_bytes())
     award = [escrow - escrow // 100 - escrow * 3 // 100 for escrow in (page.escrow_amount - 1, page.escrow_amount)]
     assert award[0] < 400_000_000 <= award[1]
-    assert "note: this Hub pays in tUSDC; the award is read as that, not as USDC" in ran.words
+    assert "note: this Hub pays in tUSDC; the award is read as tUSDC, not as USDC" in ran.words
     parts = [int(str(ran.last[name])) for name in ("winner_award", "guardian_fee", "protocol_fee")]
     assert (parts[0], sum(parts), ran.last["escrow_amount"]) == (award[1], page.escrow_amount, str(page.escrow_amount))

@@ -110,7 +110,7 @@ def test_chain_away_is_an_error_and_no_answer() -> None:
 
 
 def test_verified_request__made_by_hand__is_impossible() -> None:
-    with pytest.raises(TypeError, match="verify_request only"):
+    with pytest.raises(TypeError, match="only verify_request"):
         VerifiedRequest(KEY.address, Bytes32("0x" + "00" * 32), BlockNumber(1), b"", object())
 
 

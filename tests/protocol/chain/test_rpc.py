@@ -149,7 +149,7 @@ def test_endpoint__whose_answer_drips__is_passed_over(at_once: int) -> None:
         assert rpc.endpoints.preferred.place == 2
         with pytest.raises(ChainUnavailable) as caught:
             Rpc([slow.url]).bounded(seconds=1.5, max_answer_bytes=1_000).call("eth_blockNumber")
-    assert caught.value.cause == "nothing came in time"
+    assert caught.value.cause == "no answer in time"
     assert "secret-key" not in str(caught.value)
 
 
@@ -639,9 +639,9 @@ def opinion(one: OneEndpoint) -> str:
         (["a", FAILS, "a"], 2, "a", []),
         ([LACKS, "a", "a"], 2, "a", []),
         (["a", "b", "c", "c"], 2, "c", [1, 2]),
-        (["a", "b"], 2, "1 of 2 RPC endpoints agree, and 2 have to", []),
-        (["a", LACKS, FAILS], 2, "1 of 3 RPC endpoints agree, and 2 have to", []),
-        (["a", "a", "b"], 3, "2 of 3 RPC endpoints agree, and 3 have to", []),
+        (["a", "b"], 2, "1 of 2 RPC endpoints agree, but 2 must", []),
+        (["a", LACKS, FAILS], 2, "1 of 3 RPC endpoints agree, but 2 must", []),
+        (["a", "a", "b"], 3, "2 of 3 RPC endpoints agree, but 3 must", []),
         ([FAILS, LACKS], 1, "none of 2 RPC endpoints gave a usable answer", []),
     ],
 )

@@ -45,7 +45,7 @@ class Due:
 
 
 def find_due(chain: ChainClient, account: Address) -> Due:
-    """List the amounts that ``account`` can pull now, lowest bounty first."""
+    """List the amounts that ``account`` can claim now, lowest bounty first."""
     finalized, parts, not_final = chain.finalized().number, list[ClaimablePart](), list[BountyId]()
     for bounty_id, total in _claimable(chain, account, sorted(_candidates(chain, account))):
         bounty = chain.bounty(bounty_id)
@@ -65,7 +65,7 @@ def find_due(chain: ChainClient, account: Address) -> Due:
 
 
 def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> Iterator[tuple[BountyId, int]]:
-    """Yield each bounty that owes the account something, and how much in all; pass over ids that no bounty has."""
+    """Yield each bounty that owes the account something, and the total; skip ids that no bounty has."""
     codec = hub_abi().functions["claimable"]
     for first in range(0, len(ids), _CALLS_AT_ONCE):
         some = ids[first : first + _CALLS_AT_ONCE]
@@ -85,13 +85,15 @@ def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> Ite
 
 
 def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
-    """Return the bounties to look at: every one that ended, by the Hub's log; or if that is long, by the API's list."""
+    """Return the bounties to check: every one that ended, from the Hub's log or, if that is long, from the API's
+    list.
+    """
     start = first_block(chain)
     if start is not None and chain.tip() - start <= LONG_LOG:
         return _of_log(chain, start)
     if not chain.settings.knows("SERVICE_API_BASE_URL"):
         if start is None:
-            message = "Which bounties to look at is not known: no API is configured."
+            message = "It is not known which bounties to check: no API is configured."
             raise CommandRefused("configuration_incomplete", message, next_action="Set SERVICE_API_BASE_URL.")
         return _of_log(chain, start)
     try:
@@ -108,7 +110,7 @@ def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
             raise
         say(f"{failed.message} Reading the Hub's own log instead.")
         return _of_log(chain, start)
-    say(f"which bounties ended is the word of {api.peer.named}: one that it leaves out is not claimed")
+    say(f"the list of ended bounties is from {api.peer.named}: a bounty missing from it is not claimed")
     return found
 
 
@@ -132,7 +134,7 @@ def claim_all(settings: Settings, signer: Signer) -> ClaimTotal:
             try:
                 done += pull(session, call_of(parts), parts, journal, report) or ()
             except CommandRefused as refused:  # once a part was paid otherwise, the Hub reverts the whole of it
-                say(f"what an earlier run signed is not paid so: {refused.message} Looking at what is due now.")
+                say(f"the claim signed by an earlier run failed: {refused.message} Checking what is due now.")
         due, before = find_due(chain, account), {(part.kind, part.bounty_id) for part in done}
         for part in due.parts:
             emit(DueAmount(part.bounty_id, account, part.kind, part.amount))

@@ -46,7 +46,7 @@ class PaidClaim(Event):
     """The tokens are in the account."""
 
     EVENT: ClassVar[str] = "claim.claimed"
-    SAYS: ClassVar[str] = "Done. {claimable_amount} are in your account."
+    SAYS: ClassVar[str] = "Done. {claimable_amount} arrived in your account."
     tx_hash: Bytes32
     block_number: BlockNumber
     claimable_amount: TokenAmount
@@ -106,7 +106,7 @@ class SignOfLife(Event):
 
     EVENT: ClassVar[str] = "guardian_heartbeat.recorded"
     HIDES: ClassVar[tuple[str, ...]] = ("guardian",)
-    SAYS: ClassVar[str] = "Done. Your sign of life is on chain."
+    SAYS: ClassVar[str] = "Done. Your heartbeat is on chain."
     guardian: Address
     tx_hash: Bytes32
     block_number: BlockNumber

@@ -74,12 +74,12 @@ class ClaimablePart:
         return f"{FORMS[self.kind].named} of bounty {self.bounty_id}"
 
     def call(self) -> ContractCall:
-        """Return the call that claims it alone. Payout data and proof are empty: the Hub takes no others."""
+        """Return the call that claims only this part. Payout data and proof are empty: the Hub takes no others."""
         arguments = [self.bounty_id, b"", b""] if self.kind is AmountKind.WINNER_AWARD else [self.bounty_id]
         return ContractCall(FORMS[self.kind].function, arguments, f"claim the {self.named}")
 
     def paid_to(self, account: Address) -> ExpectedEvent[Payment]:
-        """Return the event that shows it paid to this account."""
+        """Return the event that proves the payment to this account."""
         return ExpectedEvent(FORMS[self.kind].event, [bounty_topic(self.bounty_id), account_topic(account)])
 
 
@@ -100,11 +100,11 @@ def call_of(parts: Parts) -> ContractCall:
 def pull(
     session: Session[Signer], call: ContractCall, parts: Parts, journal: Journal, report: Callable[[Receipt, Parts], R]
 ) -> R | None:
-    """Claim these amounts by one transaction, the same in each run, and ``report`` what it paid; None if a wallet has
-    still to send it.
+    """Claim these amounts in one transaction, the same in each run, and ``report`` what it paid; None if a wallet must
+    still send it.
 
-    The event of the first part shows the whole transaction. If another transaction paid that part, ``claim_mismatch``:
-    the rest is to be claimed anew.
+    The event of the first part proves the whole transaction. If another transaction paid that part, ``claim_mismatch``:
+    the rest must be claimed again.
     """
     chain, account = session.chain, session.account
 
@@ -122,14 +122,14 @@ def pull(
         return done
 
     journal.note(PARTS, parts)
-    ask = "send this transaction from your wallet: until then nothing is done"
+    ask = "send this transaction from your wallet; nothing happens until you do"
     unsent = UnsentClaim(chain.chain_id, chain.hub.address, "0", call.data, call.function)
     return send_or_give(session, Plan(call, parts[0].paid_to(account), STEP, result, unsent=unsent), journal, ask)
 
 
 def begun(session: Session[Signer], journal: Journal) -> Parts | None:
-    """Return what an earlier run is bound to claim: it signed that, or a wallet has sent it. What is due now, and
-    whether it is final, is not looked at again.
+    """Return the parts that an earlier run already signed a claim for, or that a wallet has sent. What is due now, and
+    whether it is final, is not checked again.
     """
     parts, given = journal.get(PARTS), journal.get(GIVEN)
     if parts is None:
@@ -154,7 +154,7 @@ def _payments_of(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, B
 
 
 def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim | None:
-    """Run the command ``claim``; None if a wallet has still to send the call."""
+    """Run the command ``claim``; None if a wallet must still send the call."""
     session = Session.open(settings, signer)
     chain, account = session.chain, session.account
     with session.journal("claim", str(bounty_id), account) as journal:
@@ -213,7 +213,7 @@ def _entitlement(bounty_id: BountyId, claimant: Address, bounty: BountyView) -> 
 def _require_ended(bounty: BountyView, bounty_id: BountyId) -> None:
     if bounty.outcome is None:
         message = f"Bounty {bounty_id} is still open, so nothing can be claimed yet."
-        raise CommandRefused("bounty_open", message, next_action=f"Wait for its end: {watching(bounty_id)}.")
+        raise CommandRefused("bounty_open", message, next_action=f"Wait until it is final: {watching(bounty_id)}.")
 
 
 def _claimed_before(kind: AmountKind) -> CommandRefused:
@@ -222,7 +222,7 @@ def _claimed_before(kind: AmountKind) -> CommandRefused:
 
 
 def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee | None:
-    """Return the command ``guardian:claim-fee``; a key sends its own call, so there is something to return."""
+    """Run the command ``guardian:claim-fee``; a key sends its own call, so there is always a result."""
     session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
     chain, guardian = session.chain, session.account
 
@@ -247,14 +247,14 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee | None:
 
 
 def claimant(settings: Settings, account: Address | None = None) -> LocalSigner:
-    """Return the key that claims: of ``account`` and no other; without it the Claimant's, else the one that the roles
-    have.
+    """Return the key that claims: that of ``account`` only; without ``account`` the Claimant's, else the one shared by
+    all roles.
     """
     keys = {name: account_of(settings, name) for name in _KEYS if settings.environment.source(name) is not None}
     if CLAIMANT_KEY in keys or not keys:
         return _of_account(local_signer(settings, CLAIMANT_KEY), account)
     if account is None and len(set(keys.values())) > 1:
-        message = f"The configured keys are of {len(set(keys.values()))} accounts, and {CLAIMANT_KEY} is not set."
+        message = f"The configured keys belong to {len(set(keys.values()))} accounts, and {CLAIMANT_KEY} is not set."
         next_action = f"Set {CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
         raise CommandRefused("account_ambiguous", message, next_action=next_action)
     variable = next((name for name, one in keys.items() if one == account), next(iter(keys)))
@@ -263,6 +263,6 @@ def claimant(settings: Settings, account: Address | None = None) -> LocalSigner:
 
 def _of_account(signer: LocalSigner, account: Address | None) -> LocalSigner:
     if account not in {None, signer.address}:
-        message = f"The key that would sign is of {signer.address}, and not of {account}. Nothing was signed."
-        raise CommandRefused("key_of_another", message, next_action="Claim with the key of that account.")
+        message = f"The key that would sign belongs to {signer.address}, not to {account}. Nothing was signed."
+        raise CommandRefused("key_of_another", message, next_action="Claim with that account's key.")
     return signer

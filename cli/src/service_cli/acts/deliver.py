@@ -33,9 +33,9 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
     bounty = state.bounty
     if bounty.outcome is None:
         message = f"Bounty {bounty_id} is not decided yet."
-        raise CommandRefused("not_the_winner", message, next_action=f"Wait for its end: {watching(bounty_id)}.")
+        raise CommandRefused("not_the_winner", message, next_action=f"Wait until it is final: {watching(bounty_id)}.")
     if bounty.outcome is not Outcome.AWARDED:
-        message = f"Bounty {bounty_id} ended without a winner: there is no key to deliver."
+        message = f"Bounty {bounty_id} ended without a winner, so there is no key to deliver."
         raise CommandRefused("not_the_winner", message, next_action="Nothing is left to do for it.")
     if named not in (None, (bounty.winner, bounty.winning_submission)):
         message = "The contract does not name this Submission as the winner."
@@ -66,7 +66,7 @@ def _delivery_key(api: ApiClient, chain: ChainClient, asked: ChainClient) -> Byt
         published = agreed(asked, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
     if published == ZERO_BYTES32:
         message = "The Hub has no delivery key: none was published, or it was withdrawn."
-        next_action = "Run the command again once the operator's next key is in effect: service-cli doctor tells when."
+        next_action = "Run the command again once the operator's next key is in effect: service-cli doctor shows when."
         raise CommandRefused("delivery_key_missing", message, next_action=next_action)
     served = api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key
     if served == published:
@@ -75,7 +75,7 @@ def _delivery_key(api: ApiClient, chain: ChainClient, asked: ChainClient) -> Byt
     with chain_errors():
         former = chain.hub.delivery_key(finalized)
     if served == former:  # the service follows the chain a few blocks behind
-        message = "Another delivery key has just taken effect, and the API does not show it yet."
+        message = "A new delivery key has just taken effect, and the API does not show it yet."
         raise CommandFailed("delivery_key_changing", message, next_action="Run the command again in a minute.")
-    message = "The API's delivery key is not the one that is in effect on chain."
+    message = "The API's delivery key is not the one in effect on chain."
     raise CommandRefused("delivery_key_mismatch", message, next_action="Do not deliver; report it to the operator.")

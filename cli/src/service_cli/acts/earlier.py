@@ -38,7 +38,7 @@ def note_text(session: Session[Signer], path: str | None, commitment: Bytes32) -
 def require_no_open_one(session: Session[Signer], page: ChallengePage, commitment: Bytes32, path: str | None) -> None:
     """Refuse without consent while a bounty of this account from the same file, or with the same title, is open.
 
-    Refuse, too, while what was signed for another text of the file may still create one.
+    Also refuse while something signed for another text of the file may still create one.
     """
     chain = session.chain
     noted = [] if path is None else journals_below(chain.chain_id, chain.hub.address, *_names(session, path))
@@ -51,18 +51,18 @@ def require_no_open_one(session: Session[Signer], page: ChallengePage, commitmen
                 _ask_if_open(session, done.bounty_id, "was funded from this file")
             elif signed is not None:
                 message = (
-                    f"For an earlier text of this file, {text}, this account signed {signed}: a bounty with an escrow "
-                    "of its own may still come of it. This page would be another one."
+                    f"For an earlier text of this file, {text}, this account signed {signed}. That may still create "
+                    "a bounty; this page would create another, with its own escrow."
                 )
                 next_action = (
-                    "Put the earlier text back and run the command again: it goes on with that one. Else wait until it "
-                    "is over in a final block."
+                    "To continue with the earlier text, restore it and run the command again. Otherwise wait until a "
+                    "final block shows that it can create no bounty."
                 )
                 _ask(message, "fund this page as well", "earlier_bounty_pending", next_action)
     try:
         same = list(_of_title(session, page))
     except ServiceError as error:
-        message = f"Whether this account has an open bounty with this page's title is not known: {error.message}"
+        message = f"It is not known whether this account has an open bounty with this page's title: {error.message}"
         next_action = "Run the command again once the API answers."
         _ask(message, "fund the page without knowing", "earlier_bounties_unknown", next_action)
         return
@@ -73,10 +73,12 @@ def require_no_open_one(session: Session[Signer], page: ChallengePage, commitmen
 def _ask_if_open(session: Session[Signer], bounty_id: BountyId, why: str) -> None:
     if _is_open(session.chain, bounty_id, session.account):
         message = (
-            f"Bounty {bounty_id} of this account {why} and is still open: nobody can take "
-            "its escrow back before it ends. This page would be another bounty with an escrow of its own."
+            f"Bounty {bounty_id} of this account {why} and is still open: nobody can take its escrow back before it "
+            "ends. This page would create another bounty with its own escrow."
         )
-        next_action = f"See service-cli bounty:show {bounty_id}; to fund this page as well, run it at a terminal."
+        next_action = (
+            f"See service-cli bounty:show {bounty_id}; to fund this page as well, run this command at a terminal."
+        )
         _ask(message, "fund this page as well", "earlier_bounty_open", next_action)
 
 
@@ -85,7 +87,9 @@ def _ask(message: str, what: str, code: str, next_action: str) -> None:
 
 
 def _of_title(session: Session[Signer], page: ChallengePage) -> Iterator[BountyId]:
-    """By the API's list; what it invents is not open by the contract."""
+    """Yield this account's bounties with the page's title from the API's list; an invented one is not open by the
+    contract.
+    """
     wanted = {"poster_address": session.account, "status": "open"}
     for item in listed(session.api, wanted, MOST_LISTED):
         title = item.get("title")
@@ -97,7 +101,7 @@ def _of_title(session: Session[Signer], page: ChallengePage) -> Iterator[BountyI
 
 
 def _is_open(chain: ChainClient, bounty_id: BountyId, poster: Address) -> bool:
-    """Return whether any endpoint's contract has it open: what the API invents, or remembers, is no reason to ask."""
+    """Return whether the bounty is open by any endpoint's contract: one that only the API shows is no reason to ask."""
     for each in chain.everywhere:
         with chain_errors():
             view = each.hub.bounty(bounty_id)

@@ -66,8 +66,8 @@ def escrows_of(
     """List every bounty of this account on this page, oldest first, and return them with the block of this look;
     remember those that are final by all of them.
 
-    ``sources_disagree`` if the API shows one that an endpoint's log does not have, or endpoints differ: one of them
-    hides an escrow that was paid already, or invents one. The API may be a few blocks behind the log.
+    ``sources_disagree`` if the API shows one that an endpoint's log lacks, or endpoints differ: one of them hides or
+    invents an escrow. The API may be a few blocks behind the log.
     """
     for look in range(agreement.LAG_LOOKS):
         if look:
@@ -85,27 +85,27 @@ def escrows_of(
 
 
 def escrows_hidden(chain: ChainClient, api: ApiClient, hidden: list[int]) -> CommandRefused:
-    """That an earlier run saw escrows of this account on this page that are not among the known ones now."""
+    """Return the refusal for escrows of this account on this page that an earlier run saw and no source shows now."""
     here = f"this machine, which saw bounty {', '.join(map(str, hidden))} in a final block,"
     refusal = disagreement(Fact.UNFUNDED, here, f"{chain.named} with {api.peer.named}")
-    next_action = "Nothing was signed. Use other endpoints; to fund the page even if that is there, add --again."
+    next_action = "Nothing was signed. Use other endpoints; to fund the page even if that bounty exists, add --again."
     return CommandRefused(refusal.code, refusal.message, next_action=next_action)
 
 
 def hidden_escrows(chain: ChainClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]) -> list[int]:
-    """List the bounties that an earlier run saw in a final block, and that nobody shows now."""
+    """List the bounties that an earlier run saw in a final block and that no source shows now."""
     shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known}
     seen = journals_below(chain.chain_id, chain.hub.address, *_names(poster, page))
     return sorted(int(bounty_id) for *_, bounty_id, nonce in seen if (bounty_id, nonce) not in shown)
 
 
 def _names(poster: Address, page: Bytes32) -> tuple[str, ...]:
-    """Return how the names of the notes begin that remember what was seen."""
+    """Return the prefix of the names under which seen escrows are noted."""
     return "escrow", poster, page
 
 
 def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32) -> bool:
-    """Return whether every endpoint has it in its finalized block."""
+    """Return whether every endpoint has the escrow in its finalized block."""
     for each in chain.everywhere:
         finalized = each.final_block()
         with chain_errors():

@@ -120,13 +120,13 @@ AUTHORIZATION: Final = JournalEntry.of("authorization", Authorization)
 
 
 def what_may_create(chain: ChainClient, journal: Journal) -> str | None:
-    """Say what earlier runs signed that may still create a bounty; None if nothing of it can any more."""
+    """Say what earlier runs signed that may still create a bounty; None if nothing can."""
     kept = journal.get(AUTHORIZATION)
     if kept is not None and not has_passed(chain, kept.valid_before):
-        return f"an authorization that is good until {moment(kept.valid_before, latest_moment(chain))}"
+        return f"an authorization that is valid until {moment(kept.valid_before, latest_moment(chain))}"
     is_allowed = journal.get(PATH) is FundingPath.ALLOWANCE
     if is_allowed and CREATE.was_attempted(journal):
-        return "a transaction of which the chain does not show what became"
+        return "a transaction whose outcome the chain does not show"
     return None
 
 
@@ -152,18 +152,18 @@ class Funding:
     journal: Journal
 
     def created(self) -> Receipt | None:
-        """Return the bounty, if the Hub created it under any nonce this client ever noted, no matter who sent it."""
+        """Return the bounty if the Hub created it under any nonce that this client noted, whoever sent it."""
         expected = self._expected()
         return None if expected.since is None else expected.newest(self.session.chain, expected.since)
 
     def own(self, known: tuple[Escrow, ...]) -> Escrow | None:
-        """Return which of the account's escrows on this page this journal's work led to."""
+        """Return the account's escrow on this page that this journal's work created."""
         nonces = self.journal.get(NONCES) or {}
         return next((escrow for escrow in known if escrow.nonce in nonces), None)
 
     def is_under_way(self, conditions: HubConditions) -> bool:
-        """Return whether an earlier run signed all that a creation needs, and it is still good: nothing else is signed
-        then.
+        """Return whether an earlier run signed all that a creation needs and it is still valid: then nothing else is
+        signed.
         """
         terms = self.journal.get(TERMS)
         if terms is None or not CREATE.was_attempted(self.journal) or not conditions.honour(terms):
@@ -199,8 +199,8 @@ class Funding:
         return Plan(call, self._expected(), CREATE, result)
 
     def refusal_of_revert(self) -> CommandRefused:
-        """Return what a revert of the creation means. The Hub names what it refuses, so the token, the only other
-        contract called, refused.
+        """Return what a revert of the creation means. The Hub names its refusals, so it was the token, the only other
+        contract called.
         """
         chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
         is_authorized = self.journal.get(PATH) is FundingPath.AUTHORIZATION
@@ -231,27 +231,27 @@ class Funding:
         return takes
 
     def _expected(self) -> ExpectedEvent[BountyCreated]:
-        """Return the creation under one of the nonces that the journal has written down so far."""
+        """Return the event of a creation under one of the nonces in the journal."""
         nonces = self.journal.get(NONCES) or {}
         since = min(nonces.values(), default=None)
         topics = [None, account_topic(self.session.account), self.commitment]
         return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
 
     def _is_good(self, kept: Authorization, terms: Terms) -> bool:
-        """Return whether an earlier authorization is over these terms, and lasts long enough for a block to take it."""
+        """Return whether an earlier authorization has these terms and lasts long enough to be mined."""
         return kept.terms == terms and kept.valid_before > self.session.chain.latest().time + MARGIN_SECONDS
 
     def _sign(self, terms: Terms, conditions: HubConditions, begins: UnixSeconds) -> Authorization:
-        """Sign one authorization; those over the same terms share a nonce, so that the token takes only one of them."""
+        """Sign one authorization; those over the same terms share a nonce, so the token accepts only one of them."""
         chain, roster, now = self.session.chain, conditions.roster, begins
         valid_before = UnixSeconds(now + AUTHORIZATION_SECONDS)
         if (until := conditions.roster_until) is not None and until < valid_before:
             if until <= now + MARGIN_SECONDS:
                 message = (
-                    f"Another Guardian roster takes effect at {moment(until, now)}; terms signed now are too late."
+                    f"A new Guardian roster takes effect at {moment(until, now)}; terms signed now would come too late."
                 )
                 raise CommandFailed("roster_changing", message, next_action="Run the command again after that time.")
-            say(f"another Guardian roster takes effect at {moment(until, now)}: this authorization is good until then")
+            say(f"a new Guardian roster takes effect at {moment(until, now)}: this authorization is valid until then")
             valid_before = until
         token = conditions.constants.token
         typed = authorization_typed_data(
@@ -288,11 +288,11 @@ class Funding:
                 raise _authorization_used()
             kept = self.journal.get(AUTHORIZATION)
             if kept is not None and not has_passed(self.session.chain, kept.valid_before):
-                spent = f"{self.session.chain.named} has it as spent"  # whatever an endpoint says became of it
+                spent = f"{self.session.chain.named} shows it as used"  # whatever an endpoint says became of it
                 raise self._outstanding(kept, spent if honoured else "the Hub's roster or fees changed")
         former, (terms, asked) = terms, self._next_terms(conditions, following)
         if former is not None:
-            say("the Hub's roster or fees changed, or the authorization is spent; other terms are signed")
+            say("the Hub's roster or fees changed, or the authorization was used; signing new terms")
         self.journal.note(TERMS, terms)
         return terms, asked
 
@@ -324,16 +324,16 @@ class Funding:
 
     def _outstanding(self, kept: Authorization, happened: str) -> CommandRefused:
         until = moment(kept.valid_before, latest_moment(self.session.chain))
-        message = f"An earlier run signed an authorization that is good until {until}, and {happened}."
+        message = f"An earlier run signed an authorization that is valid until {until}, and {happened}."
         next_action = "Run the command again after that time, once its block is final. Nothing else was signed."
         return CommandRefused("authorization_outstanding", message, next_action=next_action)
 
     def _allow(self, terms: Terms, conditions: HubConditions) -> None:
         """Allow the Hub exactly the escrow, once; do not allow again what a creation may have taken.
 
-        Beside a creation that was signed before, sign only with a nonce at which that creation cannot be mined yet.
-        Then either the allowance is there when the creation is mined, or the creation had its place all along and the
-        allowance can never be mined, whatever an endpoint shows of both.
+        If a creation was signed before, sign only with a nonce at which that creation cannot be mined yet.
+        Then either the allowance exists when the creation is mined, or the creation was mined first and the allowance
+        can never be, whatever an endpoint shows.
         """
         chain, account, hub = self.session.chain, self.session.account, self.session.chain.hub.address
         if (allowed := allowance(chain, account)) == terms.escrow_amount:
@@ -353,7 +353,7 @@ class Funding:
                 f"A transaction that creates the bounty was sent before, and the Hub may now take {allowed} base "
                 "units instead of the escrow."
             )
-            next_action = "Look at the account's transactions on chain before funding."
+            next_action = "Check the account's transactions on chain before funding."
             raise CommandRefused("creation_unknown", message, next_action=next_action) from error
         self.journal.forget(*APPROVE.entries)
         emit(ApprovedAllowance(receipt.tx_hash, receipt.block_number, account, hub, terms.escrow_amount))
@@ -364,9 +364,9 @@ class Funding:
 
 
 def _authorization_used() -> CommandRefused:
-    message = "The token has the authorization as used or cancelled, but no bounty of it shows."
+    message = "The token says the authorization was used or cancelled, but no bounty created by it is found."
     next_action = (
-        "Wait a minute and run the command again: it finds a bounty that another machine made. If none shows then, "
-        "look at the account's transfers on chain before you fund the page once more with --again."
+        "Wait a minute and run the command again: it finds a bounty created from another machine. If none is found, "
+        "check the account's transfers on chain before you fund the page once more with --again."
     )
     return CommandRefused("authorization_used", message, next_action=next_action)

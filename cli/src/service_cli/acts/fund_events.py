@@ -14,7 +14,7 @@ class PublishedPage(Event):
 
     EVENT: ClassVar[str] = "publish_fund.publication_prepared"
     HIDES: ClassVar[tuple[str, ...]] = ("byte_length", "poster", "hub_address")
-    SAYS: ClassVar[str] = "The challenge page is published. The service reads the same terms in it as this client."
+    SAYS: ClassVar[str] = "The challenge page is published. The service and this client read the same terms from it."
     spec_commitment: Bytes32
     byte_length: Count
     poster: Address

@@ -14,7 +14,7 @@ from service_cli.config.settings import Settings
 from service_cli.ui.output import emit, say
 
 _STEP: Final = TransactionStep("transaction")
-_CALL: Final = ContractCall("heartbeat", [], "record a sign of life")
+_CALL: Final = ContractCall("heartbeat", [], "record a heartbeat")
 _OLD_SECONDS: Final = 3_600
 """After this long a sign of life that an earlier run sent is not the one that this run is to give."""
 
@@ -29,7 +29,7 @@ def heartbeat(settings: Settings) -> SignOfLife:
         with chain_errors():
             mined = header_at(chain.rpc, receipt.block_number).time
         if chain.latest().time - mined > _OLD_SECONDS:
-            say(f"an earlier run's sign of life was mined in block {receipt.block_number}: recording another one")
+            say(f"an earlier run's heartbeat was mined in block {receipt.block_number}: recording a new one")
             journal.forget(*_STEP.entries)
             receipt = send(session, Transaction(_CALL, expects=None), journal, _STEP)
         done = emit(SignOfLife(session.account, receipt.tx_hash, receipt.block_number))

@@ -28,7 +28,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 def _nothing_changed() -> None:
-    """Do nothing: what was right when an act was planned is right whenever it is signed."""
+    """Do nothing: what was right when the act was planned is still right when it is signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ class Plan(Generic[R_co]):
 
 
 def send_or_give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
-    """Carry the plan out by the session's signer; None if a wallet has still to send the call."""
+    """Carry out the plan with the session's signer; None if a wallet must still send the call."""
     if isinstance(session.signer, ExternalSigner):
         return give(session, plan, journal, ask)
     return carry_out(session, plan, journal)
 
 
 def carry_out(session: Session[Signer], plan: Plan[R], journal: Journal) -> R:
-    """Send the call once by the key here, or go on with what an earlier run signed, and report the result."""
+    """Send the call once with this run's key, or continue what an earlier run signed, and report the result."""
     signer = session.signer
     if not isinstance(signer, LocalSigner):
-        raise RuntimeError("only a key of this process sends")
+        raise RuntimeError("only a key held by this process sends transactions")
     receipt = plan.found
     if receipt is None:
         transaction = Transaction(plan.call, plan.expects, check_anew=plan.check_anew)
@@ -68,7 +68,7 @@ def carry_out(session: Session[Signer], plan: Plan[R], journal: Journal) -> R:
 
 
 def give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
-    """Report what a wallet sent since an earlier run; else give it the call as an event, ``ask`` for it, and return
+    """Report what a wallet has sent since an earlier run; else print the call as an event, ``ask`` for it, and return
     None.
     """
     chain, receipt = session.chain, plan.found
@@ -86,6 +86,6 @@ def give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) ->
 
 
 def was_given(journal: Journal, call: ContractCall) -> bool:
-    """Return whether an earlier run gave this very call to a wallet."""
+    """Return whether an earlier run gave exactly this call to a wallet."""
     given = journal.get(GIVEN)
     return given is not None and given.data == call.data

@@ -58,7 +58,7 @@ from service_cli.work.checking import require_ready, warn_of_issues
 from service_cli.work.template import require_filled
 
 _DISAGREES: Final = (
-    "Run it again in a minute: the Hub's fees or roster may have changed just now, or the API's index is behind "
+    "Run the command again in a minute: the Hub's fees or roster may have just changed, or the API's index is behind "
     "(service-cli status). If they still disagree, do not fund: check the configuration, then report it."
 )
 
@@ -102,8 +102,8 @@ def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, p
 def _plan(
     funding: Funding, page: bytes, path: str | None, consent: FundingConsent
 ) -> Plan[FundedBounty] | FundedBounty:
-    """Find the bounty, or plan its creation, once the page is published: whatever is signed, the API is asked in the
-    same run."""
+    """Find the bounty, or plan its creation, once the page is published, so that the API is checked in the run that
+    signs."""
     session, commitment, journal = funding.session, funding.commitment, funding.journal
     if (done := journal.get(FUNDED)) is not None:
         if agreed(session.chain, Fact.DONE, partial(_has, session.account, done)):
@@ -111,7 +111,7 @@ def _plan(
             with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
                 escrows_of(session.chain, session.api, session.account, commitment)
             return _report(funding, done)
-        say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
+        say(f"the chain does not show bounty {done.bounty_id}, which an earlier run reported: checking again")
     if (receipt := funding.created()) is not None:
         return _funded(funding, receipt)
     known, since = escrows_of(session.chain, session.api, session.account, commitment)
@@ -125,10 +125,14 @@ def _plan(
         if known:
             is_over = session.chain.latest().time >= funding.page.submission_deadline
             message = f"{session.account} has funded this page before: bounty {known[-1].bounty_id}. "
-            message += "A second escrow would be another bounty."
-            once_more = f"its deadline has passed, so take its text: service-cli {ANEW}" if is_over else "add --again"
+            message += "A second escrow would create another bounty."
+            once_more = (
+                f"its deadline has passed, so start a new page with its text: service-cli {ANEW}"
+                if is_over
+                else "add --again"
+            )
             see = f"See service-cli bounty:show {known[-1].bounty_id}"
-            next_action = f"{see}; to fund the same page once more {once_more}."
+            next_action = f"{see}; to fund it once more: {once_more}."
             raise CommandRefused("already_funded", message, next_action=next_action)
         # an earlier run that signed came past this question
         if what_may_create(session.chain, journal) is None:
@@ -177,7 +181,7 @@ def _publish_on_terms(
 
 
 def _funded(funding: Funding, receipt: Receipt) -> FundedBounty:
-    """Return the bounty that the transaction created, remembered as funded."""
+    """Remember the bounty that the transaction created as funded, and return it."""
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
     if created is None:
         raise _not_created(receipt.tx_hash)
@@ -186,7 +190,7 @@ def _funded(funding: Funding, receipt: Receipt) -> FundedBounty:
 
 
 def _report(funding: Funding, done: FundedBounty) -> FundedBounty:
-    """Remember the bounty and report it, if the Hub itself has it as this account's on this page."""
+    """Remember the bounty and report it, if the Hub itself shows it as this account's on this page."""
     try:
         view = funding.session.chain.bounty(done.bounty_id)
     except CommandFailed:
@@ -200,8 +204,8 @@ def _report(funding: Funding, done: FundedBounty) -> FundedBounty:
 
 
 def _has(account: Address, done: FundedBounty, chain: ChainClient) -> bool:
-    """Return whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never
-    was.
+    """Return whether the Hub has the bounty that an earlier run reported: a reorg may have removed it, or it never
+    existed.
     """
     with chain_errors():
         view = chain.hub.bounty(done.bounty_id)
@@ -211,10 +215,10 @@ def _has(account: Address, done: FundedBounty, chain: ChainClient) -> bool:
 def check_page(
     settings: Settings, page: bytes, poster: Address | None, path: str | None = None, *, again: bool = False
 ) -> FundingPreview:
-    """Run ``poster:publish-fund --check``: report everything that can be known without a key. ``path`` is where the
-    page is.
+    """Run ``poster:publish-fund --check``: report everything that can be known without a key. ``path`` is the page's
+    file.
 
-    If the account has funded the page, look at what another bounty needs only if one is wanted ``again``.
+    If the account has funded the page, check what another bounty needs only if one is wanted ``again``.
     """
     challenge, commitment = _checked_page(settings, page)
     chain = ChainClient(settings)
@@ -271,21 +275,21 @@ def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, 
 
 
 def confirm(settings: Settings, what: str, *, yes: bool) -> None:
-    """Ask before real money moves; go on only with consent.
+    """Ask before real money moves; continue only with consent.
 
-    Requested only on the mainnet deployment, only of a person at a terminal, and never with ``--yes``: no script is
-    stopped by a question that nobody can answer.
+    Ask only on the mainnet deployment, only a person at a terminal, and never with ``--yes``: no script is stopped by a
+    question that nobody can answer.
     """
     if yes or settings.chain_id != NETWORKS["mainnet"]:
         return
     if typed_yes(f"about to {what} on mainnet: real money.", "go on") is False:
         raise CommandRefused(
-            "not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes."
+            "not_confirmed", "Nothing was signed.", next_action="Run the command again and type yes, or add --yes."
         )
 
 
 def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -> tuple[BountyId, ...] | None:
-    """List the bounties on this page, of one account or of anyone's, by the Hub's log; None if its begin is unknown."""
+    """List the bounties on this page, of one account or of anyone, from the Hub's log; None if its start is unknown."""
     if (start := first_block(chain)) is None:
         return None
     topics = [None, None if poster is None else account_topic(poster), commitment]
@@ -296,7 +300,7 @@ def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -
 
 
 def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes32]:
-    """Return the page and its commitment, if it holds no key and nothing of the template."""
+    """Return the page and its commitment, if it holds no key and no part of the template."""
     check_document(settings.environment, page, "The page")
     challenge = parse_challenge(page)
     require_filled(page)
@@ -305,7 +309,7 @@ def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes
 
 @contextmanager
 def _journal(session: Session[LocalSigner], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
-    """Open this page's journal; for a further bounty the first one that has led to none yet, so that it can be
+    """Open this page's journal; for a further bounty, the first journal without a bounty, so that it can be
     continued.
     """
     for number in itertools.count(1):
@@ -344,5 +348,5 @@ def _expected(
 def _not_created(tx_hash: Bytes32) -> CommandRefused:
     message = f"Transaction {tx_hash} did not create this bounty."
     return CommandRefused(
-        "creation_mismatch", message, next_action="Look at the transaction on chain; do not fund again."
+        "creation_mismatch", message, next_action="Check the transaction on chain; do not fund again."
     )

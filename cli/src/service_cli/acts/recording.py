@@ -27,7 +27,7 @@ from service_cli.queries.next_steps import watching
 from service_cli.ui.output import emit, say, warn
 from service_cli.work.sealing import MADE, PREPARED, SEALED, SEALED_AT, Work, drop_former
 
-_PUT_IT_THERE: Final = "To put this one in its place, add --replace."
+_PUT_IT_THERE: Final = "To replace it with this one, add --replace."
 
 
 def submit_call(work: Work, envelope: Envelope) -> ContractCall:
@@ -41,13 +41,13 @@ def submit_call(work: Work, envelope: Envelope) -> ContractCall:
 
 
 def unsent_submission(chain: ChainClient, call: ContractCall) -> UnsentSubmission:
-    """Return the call as an external wallet takes it."""
+    """Return the call in the form for an external wallet."""
     arguments = tuple("0x" + one.hex() if isinstance(one, bytes) else str(one) for one in call.arguments)
     return UnsentSubmission(chain.chain_id, chain.hub.address, "0", call.data, call.function, arguments)
 
 
 def active(work: Work) -> Bytes32:
-    """Return the commitment that the Hub records of this Solver, by every endpoint; zero if none."""
+    """Return the commitment that the Hub records for this Solver, according to every endpoint; zero if none."""
 
     def read(chain: ChainClient) -> Bytes32:
         with chain_errors():
@@ -59,8 +59,8 @@ def active(work: Work) -> Bytes32:
 def require_place(
     work: Work, former: Bytes32, mine: Envelope | None, journal: Journal, *, replace: bool, in_place_of: Bytes32 | None
 ) -> Bytes32 | None:
-    """Refuse to replace a Submission that was made elsewhere unasked, or any but ``in_place_of`` if that is given;
-    return the replaced one, if any.
+    """Refuse to replace a Submission from another machine without being asked to, or any but ``in_place_of`` if that is
+    given; return the replaced one, if any.
 
     ``former`` is the active one, zero if none; ``mine`` is what an earlier run sealed of the same files. That run may
     have been interrupted at any point, so what it was to replace is still recorded until its own transaction is mined.
@@ -78,7 +78,7 @@ def require_place(
         if _in_log(work, commitment, journal) is None or active(work) == commitment:
             return None  # signed in an earlier run, and still on its way or mined by now
         if not replace:
-            raise _exists(work, former, f"is recorded, and was put in the place of {commitment}, which was made here")
+            raise _exists(work, former, f"is recorded, and replaced {commitment}, which was made here")
         journal.forget(*_step(commitment).entries)  # recorded once, and replaced since
     elif not replace and not made_here(former, journal):
         raise _exists(work, former, "is recorded, and was not made here")
@@ -87,14 +87,14 @@ def require_place(
 
 
 def _require_expected(work: Work, former: Bytes32 | None, in_place_of: Bytes32 | None) -> None:
-    """Refuse to replace another Submission than the one that was decided on; zero is none."""
+    """Refuse to replace a Submission other than the one that was decided on; zero is none."""
     if in_place_of is not None and former not in {None, in_place_of}:
-        message = f"Your Submission {former} to bounty {work.bounty_id} is recorded, or sent, since this was decided."
-        raise CommandRefused("submission_exists", message, next_action="Decide anew which of them is to count.")
+        message = f"Your Submission {former} to bounty {work.bounty_id} was recorded or sent after this was decided."
+        raise CommandRefused("submission_exists", message, next_action="Decide again which of them should count.")
 
 
 def made_here(former: Bytes32, journal: Journal) -> bool:
-    """Return whether this machine made it."""
+    """Return whether this machine made the Submission."""
     kept = journal.get(SEALED)
     known = {journal.get(PREPARED), kept.commitment() if kept is not None else None, *(journal.get(MADE) or ())}
     return former in known or _step(former).was_attempted(journal)
@@ -102,8 +102,8 @@ def made_here(former: Bytes32, journal: Journal) -> bool:
 
 def _exists(work: Work, former: Bytes32, what: str) -> CommandRefused:
     message = (
-        f"Your Submission {former} to bounty {work.bounty_id} {what}. The same files sealed on another machine are "
-        "another Submission, and a replacement counts from its own, later block."
+        f"Your Submission {former} to bounty {work.bounty_id} {what}. The same files sealed on another machine make "
+        "a different Submission, and a replacement counts from its own, later block."
     )
     return CommandRefused("submission_exists", message, next_action=_PUT_IT_THERE)
 
@@ -111,16 +111,16 @@ def _exists(work: Work, former: Bytes32, what: str) -> CommandRefused:
 def recording(
     work: Work, envelope: Envelope, journal: Journal, *, replace: bool = False, in_place_of: Bytes32 | None = None
 ) -> Plan[SubmittedWork]:
-    """Plan the call that records it, or report that it is recorded already; refuse if it may not take the other's
-    place.
+    """Plan the call that records the Submission, or report that it is recorded already; refuse if it may not replace
+    the other one.
     """
     call, commitment, step = submit_call(work, envelope), envelope.commitment(), _step(envelope.commitment())
     recorded = active(work)  # read once: a reorg must not change the branch midway
     former = require_place(work, recorded, envelope, journal, replace=replace, in_place_of=in_place_of)
     if former is not None:
         warn(
-            f"this replaces your Submission {former} to bounty {work.bounty_id}: that one no longer counts, and this "
-            "one counts from its own block"
+            f"this replaces your Submission {former} to bounty {work.bounty_id}: the old one no longer counts, and "
+            "the new one counts from its own block"
         )
     proof = _recorded(work, commitment)
     found, is_recorded = None, recorded == commitment
@@ -131,7 +131,7 @@ def recording(
     elif is_recorded:
         if (found := _in_log(work, commitment, journal)) is None:
             message = f"The Hub records your Submission {commitment}, but the endpoint's log does not show where."
-            next_action = "Run it again, or use another RPC endpoint."
+            next_action = "Run the command again, or use another RPC endpoint."
             raise CommandFailed("transaction_unknown", message, next_action=next_action)
     elif isinstance(work.session.signer, LocalSigner):
         others = [_step(one).last_nonce(journal) for one in journal.get(MADE) or () if one != commitment]
@@ -151,7 +151,7 @@ def recording(
 def _require_unsent(
     work: Work, call: ContractCall, proof: ExpectedEvent[SubmissionRecorded], commitment: Bytes32, journal: Journal
 ) -> None:
-    """Look at what a wallet was given: a call that was recorded once, and replaced since, is given anew."""
+    """Check the call that a wallet was given: one that was recorded and replaced since is given again."""
     given = journal.get(GIVEN)
     is_given = was_given(journal, call)
     if given is not None and is_given and proof.newest(work.chain, given.from_block) is not None:
@@ -161,12 +161,12 @@ def _require_unsent(
         is_given = False
     Prospect.read(work.chain, work.solver, call)
     if is_given:
-        say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
+        say("this call was shown before: if you sent it, wait; sending it twice moves your Submission to a later place")
 
 
 def drop_replaced(work: Work, journal: Journal) -> None:
-    """Remove the bytes of what every endpoint shows replaced. No command fails for it: a later run does what cannot be
-    done now.
+    """Remove the bytes of Submissions that every endpoint shows as replaced. No command fails because of this: a later
+    run does what cannot be done now.
     """
     with suppress(ServiceError):
         if journal.get(MADE):
@@ -174,7 +174,7 @@ def drop_replaced(work: Work, journal: Journal) -> None:
 
 
 def may_be_recorded(work: Work, envelope: Envelope, journal: Journal) -> bool:
-    """Return whether the Hub records it, or may do so yet: it was sent from here, or given to a wallet."""
+    """Return whether the Hub records it or may still do so: it was sent from here, or given to a wallet."""
     commitment = envelope.commitment()
     is_out = _step(commitment).was_attempted(journal) or was_given(journal, submit_call(work, envelope))
     return is_out or active(work) == commitment
@@ -193,5 +193,5 @@ def _recorded(work: Work, commitment: Bytes32) -> ExpectedEvent[SubmissionRecord
 
 
 def _step(commitment: Bytes32) -> TransactionStep:
-    """Return the step of one Submission: an earlier one may still be on its way."""
+    """Return the step of one Submission: an earlier one may still be pending."""
     return TransactionStep(f"submit_{commitment}")

@@ -82,7 +82,7 @@ class SubmitOptions:
 def submit(
     settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions = SubmitOptions()
 ) -> SubmittedWork | None:
-    """Run the command ``solver:submit``; None if an external wallet has still to send the call."""
+    """Run the command ``solver:submit``; None if an external wallet must still send the call."""
     work = open_work(settings, signer, bounty_id)
     api = None if options.without_api else work.session.api
     with work.journal() as journal:
@@ -96,7 +96,7 @@ def submit(
 
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
-    """Read the bounty on the checked chain, and note whose work is submitted to it."""
+    """Read the bounty on the checked chain, for the Solver who submits to it."""
     session = Session.open(settings, signer)
     return Work(session, read_state(session.chain, bounty_id))
 
@@ -104,7 +104,7 @@ def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
 def _plan(
     work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions, journal: Journal
 ) -> Plan[SubmittedWork]:
-    """Seal the directory, or go on with what an earlier run sealed of it, upload it, and plan its recording."""
+    """Seal the directory, or continue with what an earlier run sealed from it, upload it, and plan its recording."""
     warn_of_late_chain(work.chain, work.state.bounty.submission_deadline, "Your Submission")
     selection = select(directory)
     suspicious = _find_secrets(work, selection)
@@ -127,16 +127,18 @@ def _plan(
     with _hint_without_api():
         now = _require_vouched_for(work, api, options)
     if earlier is not None and not fits(earlier, work.state):
-        say("the bytes sealed before are for other terms than the bounty has; sealing the files again")
+        say("the bytes sealed before are for other terms than the bounty's; sealing the files again")
         journal.forget(CONTENT)
         earlier = None
         require_place(work, active(work), None, journal, replace=options.replace, in_place_of=options.in_place_of)
     if earlier is None:
         report_left_out(selection)
         if suspicious:  # before anybody else can read them
-            message = f"The Guardians and the Poster would read what looks like secrets: {named(suspicious)}."
+            message = (
+                f"These files look like secrets, and the Guardians and the Poster would read them: {named(suspicious)}."
+            )
             next_action = (
-                f"Take them out, or name them in {IGNORE_FILE}; to seal them with the rest, add --include-suspicious."
+                f"Remove them, or name them in {IGNORE_FILE}; to seal them with the rest, add --include-suspicious."
             )
             refusal = CommandRefused("secrets_not_confirmed", f"{message} Nothing was sealed.", next_action=next_action)
             require_consent(message, "seal them with the rest", refusal, is_given=options.include_suspicious)
@@ -163,46 +165,48 @@ def _find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
 
 
 def _confirm_replacing(work: Work, former: Bytes32, journal: Journal) -> None:
-    """Ask before own work no longer counts, unless an option decided."""
+    """Ask before the account's own work stops counting, unless an option decided."""
     where = "made on this machine" if made_here(former, journal) else "sent"
     message = (
         f"Your Submission {former} to bounty {work.bounty_id}, {where}, would be replaced: it would no longer count, "
-        "and these files count from their own, later block."
+        "and these files would count from their own, later block."
     )
-    next_action = "To put these files in its place, add --replace; to look at it, name the directory it was made of."
+    next_action = "To replace it with these files, add --replace; to keep it, name the directory it was made from."
     refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
     require_consent(message, "replace it", refusal, is_given=False)
 
 
 @contextmanager
 def _hint_without_api() -> Iterator[None]:
-    """If the API or the storage stays away, say that a Submission can be recorded without them."""
+    """If the API or the storage is unavailable, say that a Submission can be recorded without them."""
     try:
         yield
     except CommandFailed as failure:
         if not failure.code.startswith(("api_", "storage_", "service_", "bounty_projection")):
             raise
-        next_action = f"{failure.next_action} If the deadline is near, --without-api records it on chain alone."
+        next_action = f"{failure.next_action} If the deadline is near, use --without-api to record it on chain only."
         raise CommandFailed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
 
 
 def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Journal) -> SubmittedWork | None:
-    """Show, after the deadline, what an earlier run over these files recorded, and upload its bytes if they are
-    missing. Refuse other files: they came too late.
+    """After the deadline, show what an earlier run recorded for these files, and upload its bytes if they are missing.
+    Refuse other files: they came too late.
     """
     envelope, recorded = journal.get(SEALED), active(work)
     since = f"since {moment(work.state.bounty.submission_deadline, work.state.now)}"
     if recorded == ZERO_BYTES32:
-        message = f"The bounty accepts no Submissions {since}."
+        message = f"The bounty has accepted no Submissions {since}."
         raise CommandRefused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
     is_newest = envelope is not None and envelope.commitment() == recorded
     if envelope is None or not is_newest or not _are_those_sealed(journal, directory):
-        message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
+        message = (
+            f"The bounty has accepted no Submissions {since}. Your recorded Submission {recorded} has other files."
+        )
         folder = journal.folder if is_newest else set_aside(journal, recorded)
-        copy = str(folder) if folder.exists() else "the folder that its sealed bytes were moved to"
-        next_action = f"Nothing can be changed. If the storage lost what is recorded, give a Guardian {copy}."
+        copy = str(folder) if folder.exists() else "the folder to which its sealed bytes were moved"
+        next_action = f"Nothing can be changed. If the storage lost the recorded work, give a Guardian {copy}."
         raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
-    say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
+    say(f"the bounty has accepted no Submissions {since}; your Submission {recorded} is recorded")
     plan = recording(work, envelope, journal)
     done = send_or_give(work.session, plan, journal, "")
     if api is None:
@@ -213,7 +217,7 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Jo
 
 
 def _are_those_sealed(journal: Journal, directory: Path) -> bool:
-    """Return whether these files are those of the journal; files that could not be sealed at all are not."""
+    """Return whether these are the files in the journal; files that cannot be sealed are not."""
     try:
         return fingerprint(select(directory)) == journal.get(CONTENT)
     except SealedDataError:
@@ -248,34 +252,34 @@ def _require_vouched_for(work: Work, api: ApiClient | None, options: SubmitOptio
 
 
 def _tell_who_vouches(work: Work, api: ApiClient | None) -> None:
-    """Say who could read the work before the reveal point, if all of them lied together about the Guardians' keys."""
+    """Name the sources that could read the work early, if they all lied together about the Guardians' keys."""
     sources = [each.named for each in work.chain.everywhere]
     if api is not None:
         sources.append(api.peer.named_within)
     alone = len(sources) == 1
     together = sources[0] if alone else f"{', '.join(sources[:-1])} and {sources[-1]}"
-    message = f"whose keys can open the work, and from when, is the word of {together}"
+    message = f"this run trusts {together} for the Guardians' keys and the opening time"
     if alone:
-        warn(f"warning: {message} alone: its operator could have put keys of their own in their place")
+        warn(f"warning: {message}: its operator alone could have substituted keys of their own")
     else:
-        say(f"{message}: anyone who runs all of them could read it before; {FURTHER_VARIABLE} adds more")
+        say(f"{message}: anyone who runs all of them could read the work early; add endpoints with {FURTHER_VARIABLE}")
 
 
 def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
     """Print where the sealed bytes are: both files in one folder, as ``guardian:open --from`` takes them."""
     emit(KeptSubmission(work.bounty_id, work.solver, envelope.commitment(), str(journal.folder)))
     if not is_held(journal, envelope):
-        say("run it again without --without-api before the deadline, or pass that folder on to the Guardians")
+        say("run the command again without --without-api before the deadline, or send that folder to the Guardians")
 
 
 def check_submission(
     settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions
 ) -> SubmissionPreview:
-    """Run the command ``solver:submit --check``; refuse what ``solver:submit`` would refuse, but for secrets."""
+    """Run the command ``solver:submit --check``; refuse what ``solver:submit`` would refuse, except for secrets."""
     work = open_work(settings, signer, bounty_id)
     bounty = work.state.bounty
     if not work.state.is_accepting:
-        message = f"The bounty accepts no Submissions since {moment(bounty.submission_deadline, work.state.now)}."
+        message = f"The bounty has accepted no Submissions since {moment(bounty.submission_deadline, work.state.now)}."
         raise CommandRefused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
     selection = select(directory)
     report_left_out(selection)
@@ -286,14 +290,16 @@ def check_submission(
     _require_vouched_for(work, api, options)
     warnings = list[str]()
     if secrets:
-        warnings.append(f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}")
+        warnings.append(
+            f"these files look like secrets, and the Guardians and the Poster would read them: {named(secrets)}"
+        )
     if balance < cost.wei:
         warnings.append(f"{work.solver} holds {wei(balance)}, less than the gas may cost")
     if cost.wei > work.chain.agreed_cost and isinstance(signer, LocalSigner):
-        warnings.append(f"recording it may cost {wei(cost.wei)}, which takes a yes or --max-cost")
+        warnings.append(f"recording it may cost {wei(cost.wei)}, which you must confirm or allow with --max-cost")
     if former != ZERO_BYTES32:
         warnings.append(
-            f"other files than those recorded would replace your Submission {former}, and count from their own block"
+            f"files other than those recorded would replace your Submission {former}, and count from their own block"
         )
     found = SubmissionPreview(
         bounty_id=bounty_id,

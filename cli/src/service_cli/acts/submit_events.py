@@ -73,7 +73,7 @@ class CheckedEnvelope(Event):
 
     EVENT: ClassVar[str] = "submit.submission_prepared"
     HIDES: ClassVar[tuple[str, ...]] = ("mode", "bounty_id", "solver", "guardian_roster_hash", "byte_length")
-    SAYS: ClassVar[str] = "The service checked the sealed work and names the same Submission as this client."
+    SAYS: ClassVar[str] = "The service checked the sealed work and derived the same Submission as this client."
     mode: str
     bounty_id: BountyId
     solver: Address

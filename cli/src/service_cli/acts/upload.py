@@ -24,9 +24,7 @@ _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it 
 
 
 def upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
-    """Upload and prepare, once. A kill in between costs one more look: what the journal has as uploaded is only
-    prepared.
-    """
+    """Upload and prepare, once. After a kill in between, work that the journal shows as uploaded is only prepared."""
     digest = envelope.ciphertext.sha256
     for last in (False, True):
         if journal.get(UPLOADED) != digest:
@@ -45,18 +43,18 @@ def upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: 
 
 
 def upload_late(work: Work, api: ApiClient, envelope: Envelope, ciphertext: Path) -> None:
-    """Offer the bytes to the storage, which alone knows whether it has them."""
+    """Upload the bytes if the storage does not have them, which only the storage knows."""
     try:
         if not _upload(work, api, envelope, ciphertext):
             say("the storage holds the sealed bytes already")
     except CommandRefused as refusal:
         message = f"Your Submission is recorded. Its bytes were not uploaded: {refusal.message}"
-        next_action = f"Pass the folder {ciphertext.parent} on to a Guardian, who opens it with guardian:open --from."
+        next_action = f"Send the folder {ciphertext.parent} to a Guardian, who opens it with guardian:open --from."
         raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
 
 
 def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
-    """Upload; return whether the storage took the bytes, False if it has them already."""
+    """Upload; return whether the storage accepted the bytes, False if it has them already."""
     ciphertext = envelope.ciphertext
     body = f'{{"ciphertext_sha256":"{ciphertext.sha256}","ciphertext_byte_length":{ciphertext.byte_length}}}'.encode()
     target = api.signed(
@@ -68,7 +66,7 @@ def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
         summary=f"get an upload URL for {ciphertext.byte_length} sealed bytes of bounty {work.bounty_id}",
     ).read(UploadTarget)
     if target.storage_locator != ciphertext.storage_locator:
-        message = "The API names another storage place than the one derived here."
+        message = "The API's storage locator differs from the one derived here."
         raise CommandRefused("locator_mismatch", message, next_action=_DISAGREES)
     if not upload(read_target(target, work.session.settings.api_base_url()), file):
         return False
@@ -79,7 +77,7 @@ def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
 def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
     require_closed(work.chain, envelope.reveal_policy.reveal_at)
     body = envelope.canonical_bytes()
-    say(f"the service reads the {size(envelope.ciphertext.byte_length)} that were uploaded, and checks them")
+    say(f"the service is reading and checking the {size(envelope.ciphertext.byte_length)} that were uploaded")
     answer = api.signed(
         work.session.signer,
         "POST",

@@ -91,7 +91,7 @@ class Verdict:
 
     @property
     def pair(self) -> Pair:
-        """What the Hub records for it."""
+        """The pair that the Hub records for it."""
         return self.named or (ZERO_ADDRESS, ZERO_BYTES32)
 
     def names(self) -> tuple[BountyId, Address, VerdictKind, Address | None, Bytes32 | None, Bytes32]:
@@ -126,8 +126,8 @@ def record_verdict(
 ) -> AnchoredVerdict:
     """Run the command ``guardian:verdict``: publish these reasons and record the Verdict, once.
 
-    ``choice`` is whom it awards; without one no Submission is valid. What an earlier run reported is looked for again:
-    a reorg may have taken it out, or an endpoint invented it.
+    ``choice`` is the Submission it awards; None means that no Submission is valid. What an earlier run reported is
+    checked again: a reorg may have removed it, or an endpoint invented it.
     """
     session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
     verdict = _written(session, bounty_id, choice, body)
@@ -151,7 +151,7 @@ def preview_verdict(
 ) -> VerdictPreview:
     """Preview the Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key.
 
-    Refused as that would refuse it. Signs and publishes nothing.
+    Refuse what ``record_verdict`` would refuse. Signs and publishes nothing.
     """
     signer: Signer = local_signer(settings, GUARDIAN_KEY) if guardian is None else ExternalSigner(guardian)
     session = Session.open(settings, signer)
@@ -170,7 +170,7 @@ def preview_verdict(
 
 
 def _written(session: Session[Signer], bounty_id: BountyId, choice: Choice | None, body: bytes) -> Verdict:
-    """Return the Verdict with the document that this Guardian signs; refuse what the Hub would not take."""
+    """Return the Verdict with the document that this Guardian signs; refuse what the Hub would refuse."""
     chain = session.chain
     check_document(session.settings.environment, body, "The Verdict's body")
     state, named = read_state(chain, bounty_id), None
@@ -234,7 +234,7 @@ def _plan(
 
 
 def _require_alone(session: Session[Signer], verdict: Verdict, state: BountyState, options: VerdictOptions) -> None:
-    """Refuse to sign what counts no more, or would take the place of another Verdict without that being wanted."""
+    """Refuse to sign a Verdict that no longer counts, or that would replace another one unintentionally."""
     chain, account = session.chain, session.account
     require_judging(chain, state)
     if not options.replace:
@@ -267,20 +267,20 @@ def _refuse_beside_another(session: Session[Signer], verdict: Verdict) -> None:
         with _journal(session, verdict, report) as journal:
             if not _STEP.was_attempted(journal) or journal.get(RECORDED) is not None:
                 continue
-        message = f"Another Verdict of yours, with the reasons {report}, was signed before and may still be recorded."
-        next_action = "Wait until it is recorded, or replace it on purpose with --replace: of two, the last one counts."
+        message = f"You signed another Verdict, with the reasons {report}, which may still be recorded."
+        next_action = "Wait until it is recorded, or replace it with --replace: of two Verdicts, the last one counts."
         raise CommandRefused("verdict_already_recorded", message, next_action=next_action)
 
 
 def _leave(chain: ChainClient, journal: Journal, verdict: Verdict, reported: AnchoredVerdict, *, replace: bool) -> None:
-    """Begin again with a Verdict that is not there any more; with one that was replaced only if that is wanted."""
+    """Start again with a Verdict that is gone from the chain, and with a replaced one only on request."""
     if _newest(chain, verdict, reported) is None:
         say("the chain does not have this Verdict, which an earlier run reported as recorded: recording it again")
         journal.forget(RECORDED)
         return
     if not replace:
-        message = "This Verdict was recorded, and you put another one in its place later."
-        raise CommandRefused("verdict_replaced", message, next_action="To put this one back, add --replace.")
+        message = "This Verdict was recorded, and you replaced it later."
+        raise CommandRefused("verdict_replaced", message, next_action="To restore this one, add --replace.")
     journal.forget(RECORDED, *_STEP.entries)
 
 
@@ -288,7 +288,9 @@ def _leave(chain: ChainClient, journal: Journal, verdict: Verdict, reported: Anc
 
 
 def _on_record(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> Receipt | None:
-    """Return what recorded it, if it is this Guardian's last Verdict by every endpoint's Hub and log."""
+    """Return the transaction that recorded it, if it is this Guardian's last Verdict by every endpoint's Hub and
+    log.
+    """
 
     def read(each: ChainClient) -> Receipt | None:
         with chain_errors():
@@ -314,7 +316,7 @@ def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | No
 
 
 def _show(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
-    """Report the recorded Verdict, and the later one of this Guardian if the Hub holds one by now."""
+    """Report the recorded Verdict, and a later one of this Guardian if the Hub holds one."""
     try:
         asked = chain.ask(chain.hub.call("getBounty", verdict.bounty_id), header_call("latest"))
         bounty, now = asked.bounty(verdict.bounty_id), chain.at(asked.latest().number)
@@ -323,8 +325,8 @@ def _show(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> Anchor
         return emit(done, watching(verdict.bounty_id))
     emit(done, for_guardian(verdict.bounty_id, bounty, has_judged=True))
     if newest is not None and newest.tx_hash != done.tx_hash and newest.block_number >= done.block_number:
-        back = "" if bounty.outcome is not None else "; to put this one back, run the command again with --replace"
-        warn(f"warning: the Hub holds another Verdict of yours by now, and that one counts{back}")
+        back = "" if bounty.outcome is not None else "; to restore this one, run the command again with --replace"
+        warn(f"warning: the Hub now holds another Verdict of yours, and that one counts{back}")
     return done
 
 
@@ -334,14 +336,14 @@ def _show(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> Anchor
 def _hand_out(
     session: Session[Signer], verdict: Verdict, options: VerdictOptions, journal: Journal, *, is_signed: bool
 ) -> None:
-    """Hand the document to others: by the service, or in the file of ``--unpublished``.
+    """Publish the document through the service, or write it to the file of ``--unpublished``.
 
     The document of a Verdict that was signed before is published only if the service does not have it.
     """
     if options.unpublished is not None:
         sources = [each.named for each in session.chain.everywhere]
         alone = " alone" if len(sources) == 1 else ""
-        what = f"no API is asked: what bounty {verdict.bounty_id} is, is the word of"
+        what = f"no API is used: this run trusts for bounty {verdict.bounty_id}"
         warn(f"warning: {what} {' and '.join(sources)}{alone}")
         _keep_unpublished(options.unpublished, verdict.document)
         journal.note(UNPUBLISHED, str(options.unpublished.absolute()))
@@ -351,7 +353,7 @@ def _hand_out(
 
 
 def _is_published(api: ApiClient, verdict: Verdict) -> bool:
-    """Return whether the service has the document; one that does not answer is no reason to sign anything again."""
+    """Return whether the service has the document; if the service does not answer, that is no reason to sign again."""
     try:
         api.get(f"/api/written-verdicts/{verdict.report_commitment}", patient=False)
     except CommandRefused as refused:
@@ -362,8 +364,8 @@ def _is_published(api: ApiClient, verdict: Verdict) -> bool:
 
 
 def _publish(session: Session[Signer], verdict: Verdict) -> None:
-    """Store the document, and read it back by its commitment as anyone reads it; as its Guardian if the operator
-    withholds it.
+    """Store the document, and read it back by its commitment as anyone can; as its Guardian if the operator withholds
+    it.
     """
     api, path = session.api, f"/api/written-verdicts/{verdict.report_commitment}"
     require_same(session.chain, verdict.state, api)
@@ -380,7 +382,7 @@ def _publish(session: Session[Signer], verdict: Verdict) -> None:
     except CommandRefused as refused:
         if refused.code != "written_verdict_withheld":
             raise
-        warn(f"warning: {printable(refused.message, 1_000)} Your Verdict counts all the same")
+        warn(f"warning: {printable(refused.message, 1_000)} Your Verdict still counts")
         summary = "read your written Verdict back"
         stored = api.signed(session.signer, "GET", f"{path}/document", summary=summary).body
     if stored != verdict.document:
@@ -400,9 +402,9 @@ def _keep_unpublished(path: Path, document: bytes) -> None:
         if path.is_file() and path.read_bytes() == document:
             return
         message = f"The Verdict's document cannot be written to {path}: {error.message}."
-        next_action = "Name a file that is new, after --unpublished."
+        next_action = "After --unpublished, name a file that does not exist yet."
         raise CommandRefused("file_exists", message, next_action=next_action) from None
     warn(
-        f"nobody else has your reasons yet: give {path} to anyone who asks; once a service answers, the same command "
-        "without --unpublished publishes them"
+        f"nobody else has your reasons yet: give {path} to anyone who asks; once a service is available, run the "
+        "same command without --unpublished to publish them"
     )

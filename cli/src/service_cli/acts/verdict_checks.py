@@ -47,7 +47,7 @@ def require_seat(state: BountyState, guardian: Address) -> None:
 
 
 def require_active(chain: ChainClient, bounty_id: BountyId, named: Pair) -> None:
-    """Refuse a Submission that is not what every endpoint has as the Solver's."""
+    """Refuse a Submission that is not the Solver's active one on every endpoint."""
 
     def read(each: ChainClient) -> Bytes32:
         with chain_errors():
@@ -59,11 +59,14 @@ def require_active(chain: ChainClient, bounty_id: BountyId, named: Pair) -> None
 
 
 def require_judging(chain: ChainClient, state: BountyState) -> None:
-    """Refuse outside the time of judging, with the moment as people read it."""
+    """Refuse outside the judging time, with the moment in readable form."""
     bounty, now = state.bounty, state.now
     if bounty.outcome is not None:
-        message = f"Bounty {state.bounty_id} is final: no Verdict counts any more."
-        next_action = f"See service-cli bounty:show {state.bounty_id}; guardian:claim-fee pays a recorded Verdict."
+        message = f"Bounty {state.bounty_id} is final: a Verdict no longer counts."
+        next_action = (
+            f"See service-cli bounty:show {state.bounty_id}; claim the fee of a recorded Verdict with "
+            "guardian:claim-fee."
+        )
         raise CommandRefused("bounty_final", message, next_action=next_action)
     if now < bounty.reveal_at:
         message = f"Judging starts at the reveal point, {moment(bounty.reveal_at, now)}."
@@ -87,7 +90,7 @@ def refuse_second(chain: ChainClient, bounty_id: BountyId, account: Address) -> 
         if recorded.kind is not None:
             message = f"The Hub already holds a Verdict of {account} on bounty {bounty_id}: {recorded.kind.value}."
             raise CommandRefused(
-                "verdict_already_recorded", message, next_action="To put this one in its place, add --replace."
+                "verdict_already_recorded", message, next_action="To replace it with this one, add --replace."
             )
         return is_pending
 
@@ -99,17 +102,17 @@ def refuse_second(chain: ChainClient, bounty_id: BountyId, account: Address) -> 
         return
     say("a transaction of this account is in no block yet; nothing is signed before it is")
     if keep_looking(is_clear, "nothing is signed yet", _POLL_SECONDS)[0] is None:
-        message = f"A transaction of {account} is in no block yet: it may be a Verdict from another machine."
+        message = f"A transaction of {account} is not mined yet: it may be a Verdict from another machine."
         next_action = (
-            "Wait until it is, then run the command again; to sign beside it add --replace: of two Verdicts, the last "
-            "one counts."
+            "Wait until it is mined, then run the command again. To sign without waiting, add --replace: of two "
+            "Verdicts, the last one counts."
         )
         raise CommandFailed("nonce_contended", message, next_action=next_action)
 
 
 def confirm_opened(session: Session[Signer], bounty_id: BountyId, named: Pair | None, opts: VerdictOptions) -> None:
-    """Ask about work that was not opened on this machine: by mistake a Guardian should judge nothing that it never
-    saw, and find nobody's work invalid that may be fine, or one that nobody can open."""
+    """Ask about work that was not opened on this machine, so that a Guardian does not by mistake award unseen work or
+    reject work that may be valid."""
     chain = session.chain
     if named is None:
         if not opts.unopened:
@@ -131,10 +134,10 @@ def _confirm_none_is_valid(session: Session[Signer], bounty_id: BountyId, opts: 
             raise disagreement(Fact.SUBMISSION, chain.named, api.peer.named)
     except ServiceError as error:  # an unknown list is not an empty one: ask, and let a Guardian judge
         message = (
-            f"Which Submissions bounty {bounty_id} has, and whether each was opened on this machine, is not known: "
+            f"It is not known which Submissions bounty {bounty_id} has, and whether each was opened on this machine: "
             f"{error.message}"
         )
-        next_action = "Run the command again once it is; to record that none is valid without knowing, add --unopened."
+        next_action = "Run the command again once this is known; to record anyway that none is valid, add --unopened."
         _ask(message, "record it without knowing", next_action)
         return
     recorded, hub = found.submissions, chain.hub.address
@@ -157,14 +160,12 @@ def _ask(message: str, what: str, next_action: str, *, is_given: bool = False) -
 
 
 def text_of(body: bytes) -> str:
-    """Return a body as text; refuse an empty one, and bytes that are no text, since what is recorded is
-    kept for good.
-    """
+    """Return a body as text; refuse an empty one, and bytes that are not text, since what is recorded is permanent."""
     if not body.strip():
-        message = "There are no reasons: what was named as their file is empty."
-        raise CommandRefused("reasons_unfinished", message, next_action="Write them as Markdown text.")
+        message = "There are no reasons: the file named for them is empty."
+        raise CommandRefused("reasons_unfinished", message, next_action="Write the reasons as Markdown text.")
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError:
-        message = "The Verdict's body is not UTF-8."
+        message = "The file with the reasons is not UTF-8."
         raise CommandRefused("verdict_body_malformed", message, next_action="Save the file as UTF-8.") from None

@@ -15,7 +15,7 @@ class PublishedVerdict(Event):
 
     EVENT: ClassVar[str] = "guardian_verdict.published"
     HIDES: ClassVar[tuple[str, ...]] = ("guardian", "kind", "solver", "submission_commitment")
-    SAYS: ClassVar[str] = "Your written Verdict on bounty {bounty_id} is published, and reads back byte for byte."
+    SAYS: ClassVar[str] = "Your written Verdict on bounty {bounty_id} is published; the service returns the same bytes."
     bounty_id: BountyId
     guardian: Address
     kind: VerdictKind

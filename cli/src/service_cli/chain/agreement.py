@@ -29,10 +29,10 @@ class Fact(Enum):
     they do."""
 
     TIME = ("the moment from which an authorization's hour is counted", "time_disagrees")
-    CONDITIONS = ("the roster, fees and token that a bounty created now pins", "publication_mismatch")
-    UNFUNDED = ("the bounties that this account has funded on this page", "sources_disagree")
+    CONDITIONS = ("the roster, fees and token that a bounty created now would pin", "publication_mismatch")
+    UNFUNDED = ("the bounties that this account has funded with this page", "sources_disagree")
     AUTHORIZATION_OVER = (
-        "whether an authorization that was signed for this page can still be used",
+        "whether an authorization signed for this page can still be used",
         "authorization_outstanding",
     )
     TERMS = ("a bounty's page, escrow and deadlines", "read_model_mismatch")
@@ -45,7 +45,9 @@ class Fact(Enum):
 
 
 def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> T:
-    """Return the endpoint's answer, if each further one answers the same at one block; else ``sources_disagree``."""
+    """Return the endpoint's answer, if each further endpoint gives the same at one block; else raise
+    ``sources_disagree``.
+    """
     if not chain.further:
         return read(chain)
     block = _block_of_all(chain)
@@ -57,9 +59,10 @@ def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> 
 
 
 def _block_of_all(chain: ChainClient) -> BlockNumber:
-    """Return the newest block that an endpoint shows, once all of them have come to it.
+    """Return the newest block that any endpoint shows, once all of them have reached it.
 
-    So none of them alone has the others answer of a time that is over. One that stays behind fails as a silent one.
+    So no single endpoint can make the others answer for an outdated block. An endpoint that stays behind fails like a
+    silent one.
     """
     block = BlockNumber(0)
     for look in range(LAG_LOOKS):
@@ -71,13 +74,13 @@ def _block_of_all(chain: ChainClient) -> BlockNumber:
         behind = [named for head, named in heads if head < block]
         if not behind:
             return block
-    message = f"Block {block}, which another endpoint shows, is missing at {behind[0]}."
+    message = f"Block {block}, which another endpoint shows, is missing from {behind[0]}."
     next_action = "Nothing was signed. Run the command again, or use other endpoints."
     raise CommandFailed("chain_unavailable", message, next_action=next_action)
 
 
 def disagreement(fact: Fact, one: str, other: str) -> CommandRefused:
-    """Return the refusal that names two sources which say different things."""
+    """Return the refusal that names two sources that disagree."""
     named = f"{printable(one, 150)} and {printable(other, 150)}"
     message = f"{named[0].upper()}{named[1:]} say different things about {fact.value[0]}."
     return CommandRefused("sources_disagree", message, next_action=_NOTHING_SIGNED)

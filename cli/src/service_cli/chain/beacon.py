@@ -30,7 +30,7 @@ def beacon_of(settings: Settings) -> BeaconInfo:
 def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_time: int | None = None) -> Beacon:
     """Return the signature of a round; wait for a round that is nearly due, refuse a later one.
 
-    This machine's clock says what is due; if it is far from the chain's time, the refusal names it. If somebody moves
+    This machine's clock decides what is due; if it is far from the chain's time, the refusal says so. If somebody moves
     the time of a local chain, the chain's time counts.
     """
     clock = SystemClock()
@@ -46,7 +46,7 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
             message = f"Nobody can open this before the reveal point; the beacon's round {number} is due at {due}."
             next_action = "Run the command again after that time."
             if found.due_at <= now:  # the relays contradict this machine's clock
-                message = f"The beacon's round {number} is not out, though it was due by this machine's clock."
+                message = f"The beacon's round {number} is not published, though it was due by this machine's clock."
                 next_action = "Check this machine's clock; if it is right, the relays are late: run the command again."
             elif chain_time is not None and (off := clock_off(chain_time, now, "the newest block")) is not None:
                 message, next_action = f"{message} But {off}.", "Set this machine's clock, then run the command again."
@@ -66,7 +66,7 @@ def _asked(client: BeaconClient, number: int) -> Beacon | NotYet:
 
 @contextmanager
 def _relays_asked() -> Iterator[None]:
-    """Turn silent or lying relays into a failure that may pass, unlike a fault of sealed data."""
+    """Turn silent or lying relays into a failure that may pass, unlike a fault in sealed data."""
     try:
         yield
     except SealedDataError as error:

@@ -31,8 +31,8 @@ _LOOKS: Final = 10
 def once_final(
     chain: ChainClient, bounty_id: BountyId, waiting_event: type[UnfinalizedOutcome], check: Callable[[BountyView], T]
 ) -> T:
-    """Return what ``check`` finds in the newest block's bounty, once its outcome is final; it refuses early what it
-    can.
+    """Return what ``check`` finds in the newest block's bounty, once its outcome is final; ``check`` refuses as early
+    as it can.
 
     An outcome that is not final after ``PATIENCE_SECONDS`` is the failure ``not_finalized``. An endpoint that does not
     answer meanwhile is queried again.
@@ -68,7 +68,9 @@ def once_final(
 def _pending(
     chain: ChainClient, bounty_id: BountyId, finalized: Header, kind: type[UnfinalizedOutcome]
 ) -> UnfinalizedOutcome | None:
-    """Return how far finality has to come, if it stays as far behind as now; None if a reorg took the outcome out."""
+    """Return when the outcome becomes final, if finality stays as far behind as now; None if a reorg removed the
+    outcome.
+    """
     start = BlockNumber(finalized.number + 1)
     found = ExpectedEvent(BountyFinalized, [bounty_topic(bounty_id)]).newest(chain, start)
     if found is None:
@@ -83,7 +85,7 @@ def _impatient(pending: UnfinalizedOutcome | None) -> CommandFailed:
     message = "The chain has not finalized the outcome."
     if pending is not None:
         where = f"The outcome of bounty {pending.bounty_id} is in block {pending.block_number}"
-        message = f"{where}, the chain has finalized {pending.finalized_block_number}."
+        message = f"{where}; the chain has finalized {pending.finalized_block_number}."
     return CommandFailed(
         "not_finalized",
         message,

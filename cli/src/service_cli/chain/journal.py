@@ -75,14 +75,14 @@ class Journal:
         self._save()
 
     def forget(self, *entries: JournalEntry[Any]) -> None:
-        """Drop what turned out void."""
+        """Drop the values noted under these names."""
         for entry in entries:
             self._entries.pop(entry.name, None)
         self._save()
 
     def _unreadable(self) -> CommandRefused:
         problem = f"The journal {self._file} cannot be read."
-        return CommandRefused("journal_unreadable", problem, next_action="Look at the chain, then move the file away.")
+        return CommandRefused("journal_unreadable", problem, next_action="Check the chain, then move the file away.")
 
     def _load(self) -> dict[str, object]:
         try:
@@ -101,7 +101,9 @@ class Journal:
             replace_private(self._file, json.dumps(self._entries))
         except OSError as error:
             problem = f"The journal {self._file} cannot be written."
-            raise CommandFailed("journal_not_written", problem, next_action="Make room or check its rights.") from error
+            raise CommandFailed(
+                "journal_not_written", problem, next_action="Free some space or check its permissions."
+            ) from error
 
 
 @contextmanager
@@ -117,14 +119,16 @@ def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journ
 
 @contextmanager
 def account_lock(chain_id: ChainId, account: Address) -> Iterator[None]:
-    """Hold the account while a nonce is chosen and first offered, so that two commands of it do not choose the same."""
+    """Lock the account while a nonce is chosen and first used, so that two commands do not choose the same one."""
     with private_file(state_directory() / "accounts", f"{chain_id}-{account}") as lock:
         ends = time.monotonic() + ACCOUNT_SECONDS
         with Waiting("waiting for another command of this account") as waiting:
             while not _is_taken(lock):  # the command that has it may be asking its person something
                 if time.monotonic() > ends:
-                    message = "Another command of this account is about to sign a transaction, or asks whether to."
-                    next_action = "Answer it or stop it, then run this one again."
+                    message = (
+                        "Another command of this account is about to sign a transaction, or is waiting for your answer."
+                    )
+                    next_action = "Answer it or stop it, then run this command again."
                     raise CommandRefused("already_running", message, next_action=next_action)
                 waiting.tick()
                 time.sleep(0.1)
@@ -140,7 +144,7 @@ def _is_taken(lock: IO[str]) -> bool:
 
 
 def note_done(chain_id: ChainId, hub: Address, *names: str) -> None:
-    """Remember on this machine that a thing was done, and nothing else."""
+    """Remember on this machine only that something was done."""
     with private_file(journal_folder(chain_id, hub, names), "done"):
         pass
 
@@ -161,7 +165,7 @@ def journals_below(chain_id: ChainId, hub: Address, *names: str) -> list[tuple[s
 
 
 def opened_name(bounty_id: str, solver: str, commitment: str) -> tuple[str, ...]:
-    """Return how it is remembered that a Guardian opened a Submission."""
+    """Return the name under which it is noted that a Guardian opened a Submission."""
     return "opened", bounty_id, solver, commitment
 
 
@@ -171,7 +175,7 @@ def was_opened(chain_id: ChainId, hub: Address, bounty_id: BountyId, solver: Add
 
 
 def winning_work_name(bounty_id: str, commitment: str) -> tuple[str, ...]:
-    """Return how it is remembered that the Poster opened the winning work."""
+    """Return the name under which it is noted that the Poster opened the winning work."""
     return "winning", bounty_id, commitment
 
 

@@ -37,17 +37,17 @@ class ExternalSigner:
     address: Address
 
     def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
-        """Return the wallet's signature; ``signature_malformed`` for what cannot be one."""
+        """Return the wallet's signature; ``signature_malformed`` for anything that cannot be one."""
         say(f"to sign in your wallet: {summary}; paste the signature as one line")
         emit(ApprovalRequired(self.address, dict(typed_data)))
         return standard_form(_signature(_answered_line()), typed_data, self.address)
 
 
 def standard_form(signature: bytes, typed_data: Mapping[str, object], account: Address) -> bytes:
-    """Return a plain key's signature with v of 27 or 28, as the interface has it, whatever form the wallet gave.
+    """Return a plain key's signature with v of 27 or 28, as the interface requires, whatever form the wallet gave.
 
     Hardware wallets give v of 0 or 1, some libraries 64 bytes (EIP-2098). A signature that this account's key did not
-    make is left as it is: a contract wallet has forms of its own.
+    make is left unchanged: a contract wallet has its own forms.
     """
     if len(signature) == 64:
         parity_and_s = int.from_bytes(signature[32:], "big")
@@ -60,13 +60,15 @@ def standard_form(signature: bytes, typed_data: Mapping[str, object], account: A
     if recover(typed_data_digest(typed_data), raised) == account:
         return raised
     if len(signature) == 64:
-        message = f"These 64 bytes are no signature of {account} over what was shown. Nothing was sent."
+        message = f"These 64 bytes are not a signature by {account} of the message shown. Nothing was sent."
         raise CommandRefused("signature_malformed", message, next_action="Paste the whole line that the wallet shows.")
     return signature
 
 
 def external_signer(settings: Settings, address: Address) -> ExternalSigner:
-    """Return the wallet of a command. It is asked nothing for what a ``.env`` chose and nobody confirmed."""
+    """Return the wallet that signs for a command. It is not asked to sign for values from a ``.env`` that nobody
+    confirmed.
+    """
     require_meant(settings, None)
     return ExternalSigner(address)
 
@@ -83,7 +85,7 @@ GIVEN: Final = JournalEntry.of("given_to_wallet", Given)
 
 
 def note_given(chain: ChainClient, call: ContractCall, journal: Journal) -> None:
-    """Note the call before a wallet is given it; the block of the first time counts."""
+    """Note the call before it is given to a wallet; the block of the first time counts."""
     given = journal.get(GIVEN)
     if given is None or given.data != call.data:
         journal.note(GIVEN, Given(call.data, chain.latest().number))
@@ -100,8 +102,8 @@ def done_by_wallet(chain: ChainClient, proof: ExpectedEvent[Any], journal: Journ
     found, _ = sender.keep_looking(look, "what your wallet sent is remembered", _POLL_SECONDS)
     if found is not None:
         return found
-    message = "What your wallet sent has not enough blocks on top yet."
-    next_action = "Run the command again later: it looks for the same transaction. Do not send it a second time."
+    message = "The transaction your wallet sent does not have enough blocks on top yet."
+    next_action = "Run the command again later: it finds the same transaction. Do not send it a second time."
     raise CommandFailed("transaction_pending", message, next_action=next_action)
 
 
@@ -110,21 +112,23 @@ def _answered_line() -> str:
     line = "" if sys.stdin is None else sys.stdin.readline()
     if not line:
         message = "Standard input ended before the wallet's signature came. Nothing was sent."
-        next_action = "Run it again where the signature can be pasted, or written to stdin as a line."
+        next_action = "Run it again where you can paste the signature, or write it to stdin as one line."
         raise CommandRefused("signature_malformed", message, next_action=next_action)
     return line.strip()
 
 
 def _signature(line: str) -> bytes:
-    """Parse a wallet's signature: 64 bytes or more; what may be a private key instead goes nowhere."""
+    """Parse a wallet's signature: 64 bytes or more; what may be a private key is never sent on."""
     digits = line[2:] if line[:2] in {"0x", "0X"} else line
     if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
         raise CommandRefused(
-            "signature_malformed", "The answer is no hex signature.", next_action="Give 0x and hex digits."
+            "signature_malformed",
+            "The answer is not a hexadecimal signature.",
+            next_action="Paste 0x and hexadecimal digits.",
         )
     if len(digits) == 64:
-        message = "These 32 bytes are no signature. If they are your private key, it was not sent, and not kept."
-        next_action = "Paste the signature that the wallet shows. Never paste a key: take it out of your terminal."
+        message = "These 32 bytes are not a signature. If they are your private key: it was neither sent nor stored."
+        next_action = "Paste the signature that the wallet shows. Never paste a key: clear it from your terminal."
         raise CommandRefused("signature_malformed", message, next_action=next_action)
     if len(digits) < 128:
         message = f"A signature has 64 bytes or more; these are {len(digits) // 2}. Nothing was sent."

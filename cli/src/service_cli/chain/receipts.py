@@ -67,7 +67,7 @@ class ExpectedEvent(Generic[E]):
         return receipt
 
     def proven_by(self, receipt: Receipt) -> bool:
-        """Return whether a receipt has such an event: one that only states success proves nothing."""
+        """Return whether a receipt has such an event: a receipt that only states success proves nothing."""
         return any(
             isinstance(event, self.kind) and self.matches(event) and _has(topics, self._wanted())
             for event, topics in zip(receipt.events, receipt.topics, strict=True)
@@ -114,7 +114,7 @@ def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
 
 
 def _has(topics: Topics, wanted: Topics) -> bool:
-    """Return whether a log's topics are those that are named; None matches any."""
+    """Return whether a log has these topics; None matches any."""
     return len(topics) >= len(wanted) and all(
         one is None or one == other for one, other in zip(wanted, topics, strict=False)
     )
@@ -134,9 +134,9 @@ def read_logs(
 ) -> Iterator[Log]:
     """Yield a contract's logs in the order of the chain; ``ChainUnavailable`` for an answer of another shape.
 
-    A first block that the chain does not have was an endpoint's word, too: then the log is read from where the Hub's
-    begins, or if that is unknown, a day of work back. An endpoint that is only a little behind has as much to read as
-    it may lag.
+    If the chain does not have the first block, an endpoint invented it: then the log is read from the Hub's start or,
+    if that is unknown, from about a day ago. For an endpoint that is slightly behind, the log is read from as far back
+    as it may lag.
     """
     end = chain.tip() if last is None else last
     if first > end:
@@ -162,7 +162,7 @@ def account_topic(account: Address) -> Bytes32:
 
 
 def first_block(chain: ChainClient) -> BlockNumber | None:
-    """Return where the Hub's log begins, if that is known; a local chain is short."""
+    """Return where the Hub's log starts, if that is known; a local chain is short."""
     if chain.is_local:
         return BlockNumber(0)
     record = chain.settings.record
@@ -170,7 +170,7 @@ def first_block(chain: ChainClient) -> BlockNumber | None:
 
 
 def earliest_block(chain: ChainClient, end: BlockNumber) -> BlockNumber:
-    """Return where the Hub's log begins, or if that is unknown, a day of work before ``end``."""
+    """Return where the Hub's log starts or, if that is unknown, a block about a day before ``end``."""
     if (start := first_block(chain)) is not None:
         return start
     return block_before(chain.rpc, header_at(chain.rpc, end), RECENT_SECONDS).number

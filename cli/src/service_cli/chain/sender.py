@@ -95,7 +95,7 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
         if (receipt := sending.follow()) is not None:
             return receipt
         transaction.check_anew()
-        say("another transaction of this account was faster; signing this one again to follow it")
+        say("another transaction of this account was mined first; signing this one again to follow it")
     message = "Other transactions of this account keep getting ahead of this one."
     raise CommandFailed(
         "nonce_contended",
@@ -105,32 +105,32 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
 
 
 def require_after(session: Session[Signer], earlier: Iterable[int | None], what: str) -> None:
-    """Refuse to sign what replaces something whose nonce is ahead: mined later, that would take it back.
+    """Refuse to sign a replacement for something whose nonce is ahead: if mined later, that would undo it.
 
-    ``earlier`` are the last nonces of what was signed before, and ``what`` that is.
+    ``earlier`` are the last nonces that were signed before, and ``what`` describes what they signed.
     """
     signed = [each for each in earlier if each is not None]
     if not signed:
         return
     nonce = next_nonce(session.chain, session.account)
     if found := [each for each in signed if nonce < each <= nonce + _NEAR]:
-        raise _ahead(what, max(found), nonce, "Mined after what is to be signed now, it would take its place")
+        raise _ahead(what, max(found), nonce, "If it is mined after what would be signed now, it replaces that")
 
 
 def _ahead(what: str, signed: int, nonce: int, reason: str) -> CommandRefused:
-    message = f"An earlier run signed {what} with nonce {signed}; the account's next one is {nonce}. {reason}."
+    message = f"An earlier run signed {what} with nonce {signed}; the account's next nonce is {nonce}. {reason}."
     count = "one transaction" if signed == nonce + 1 else f"{signed - nonce} transactions"
-    next_action = f"Send {count} from the account to itself, without ether, then run the command again: it goes on."
+    next_action = f"Send {count} from the account to itself, without ether, then run the command again: it continues."
     return CommandRefused("nonce_ahead", message, next_action=next_action)
 
 
 def keep_looking(
     look: Callable[[], T | None], kept: str, pause: float, seconds: float | None = None
 ) -> tuple[T | None, bool]:
-    """Look until there is something, for ``seconds``, else ``RECEIPT_SECONDS``; return it, and whether the last look
-    had no answer.
+    """Poll until there is a result, for ``seconds`` or else ``RECEIPT_SECONDS``; return it, and whether the last poll
+    got no answer.
 
-    An endpoint that is silent meanwhile ends nothing: the person is told once, with what is ``kept`` of the wait.
+    A silent endpoint does not end the wait: the person is told once, with what is ``kept`` meanwhile.
     """
     ends, unanswered = time.monotonic() + (RECEIPT_SECONDS if seconds is None else seconds), False
     with Waiting("waiting for the block") as waiting:
@@ -143,7 +143,7 @@ def keep_looking(
                 if failure.code != "chain_unavailable":
                     raise
                 if not unanswered:
-                    say(f"{failure.message} Looking again; {kept}.")
+                    say(f"{failure.message} Retrying; {kept}.")
                 unanswered = True
             waiting.tick()
             time.sleep(pause)
@@ -151,24 +151,23 @@ def keep_looking(
 
 
 def is_part(chain: ChainClient, head: Header) -> bool:
-    """Return whether the chain still holds the block that was the tip when a look began."""
+    """Return whether the chain still has the block that was the tip when a poll began."""
     with chain_errors():
         return header_at(chain.rpc, head.number).hash == head.hash
 
 
 def _is_done(transaction: Transaction, receipt: Receipt) -> bool:
-    """Return whether a receipt shows what the transaction was to bring about; its success alone is only somebody's
-    word.
+    """Return whether a receipt shows the intended event of the transaction; its success status alone proves nothing.
 
-    For a Submission, a Verdict and a Guardian's fee nothing else keeps this run from reporting what is not there; later
-    runs look for the event again. An event that an endpoint invents in the receipt passes here, too: only they find
+    For a Submission, a Verdict and a Guardian's fee only this check keeps this run from reporting something false;
+    later runs check the event again. An event invented in the receipt passes here as well: only later runs can find
     out.
     """
     return receipt.succeeded and (transaction.expects is None or transaction.expects.proven_by(receipt))
 
 
 def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
-    """Return a block that is old enough to count, by the times in the headers, and not much older."""
+    """Return a block that is just old enough to count, by the times in the headers."""
     if chain.is_local:
         return head.number
     with chain_errors():
@@ -187,7 +186,7 @@ def is_deep(chain: ChainClient, receipt: Receipt, head: Header) -> bool:
 
 
 def newest_settled(chain: ChainClient, proof: ExpectedEvent[Any], since: BlockNumber) -> Receipt | None:
-    """Return the newest transaction since that block which did it, once it has enough blocks on top: from one look."""
+    """Return the newest transaction since that block with the event, once it has enough blocks on top, in one poll."""
     head = chain.latest()
     found = proof.newest(chain, since)
     return found if found is not None and is_deep(chain, found, head) and is_part(chain, head) else None
@@ -218,7 +217,7 @@ class _Sending:
         behind the nonce, and a reorg may take the nonce's transaction out again: then nothing is missing."""
 
     def begin(self) -> None:
-        """Take up what an earlier run signed; else simulate the call, sign it into the journal, and offer it."""
+        """Continue what an earlier run signed; else simulate the call, sign it into the journal, and send it."""
         if (kept := self.journal.get(self.step.attempt)) is not None:
             self.attempt, self.reach = kept, Reach.EARLIER_RUN
             return
@@ -228,7 +227,7 @@ class _Sending:
             self._offer()
 
     def follow(self) -> Receipt | None:
-        """Return the receipt; None if the nonce was lost and no node ever took this run's transaction."""
+        """Return the receipt; None if the nonce was lost and no node ever accepted this run's transaction."""
         found: tuple[Ending | None, bool] = keep_looking(
             self._look_once, "the transaction is in the journal", _POLL_SECONDS
         )
@@ -315,13 +314,11 @@ class _Sending:
         return found if found is not None and is_deep(self.chain, found, head) else None
 
     def _lacks_event(self, receipt: Receipt) -> bool:
-        """Return whether a receipt states success and lacks the event without which there is none: it is
-        passed over.
-        """
+        """Return whether a receipt states success but lacks the required event; such a receipt is ignored."""
         lacks = receipt.succeeded and not _is_done(self.transaction, receipt)
         if lacks and not self.is_warned:
             self.is_warned = True
-            say("the endpoint shows this transaction as successful without what it brings about; that is not believed")
+            say("the endpoint shows this transaction as successful but not its event; still waiting for the event")
         return lacks
 
     def _reverted(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
@@ -331,12 +328,12 @@ class _Sending:
         if not self._nonce_used(settled_block(self.chain, head)):
             return None
         message = f"Transaction {receipt.tx_hash} was mined and reverted; nothing changed."
-        next_action = "See with service-cli bounty:show what changed, then run the command again."
+        next_action = "Run service-cli bounty:show to see what changed, then run the command again."
         return NonceLost(CommandRefused("transaction_reverted", message, next_action=next_action))
 
     def _missing(self, head: Header) -> NonceLost | CommandFailed | None:
-        """Decide what it means that the nonce is used and nothing of ours shows, once that has been so for long and
-        deep enough.
+        """Decide what happened if the nonce is used but none of this attempt's transactions is found, once that has
+        lasted long and deep enough.
         """
         if self.reach is not Reach.THIS_RUN:  # otherwise no node ever took it: nothing of ours can lag
             if self.missing_since is None:
@@ -346,16 +343,16 @@ class _Sending:
                 return None
         if self._is_known():
             sent = self.attempt.hashes[-1]
-            message = f"Transaction {sent} or another in its place was mined, but the endpoint does not show which."
+            message = f"Transaction {sent} or its replacement was mined, but the endpoint does not show which."
             next_action = "Run the command again later, or use another RPC endpoint."
             return CommandFailed("transaction_unknown", message, next_action=next_action)
         if self.reach is not Reach.NODE:
             return NonceLost(None)
-        message = "Another transaction of this account took the place of this one, which can never be mined now."
+        message = "Another transaction of this account replaced this one, which can no longer be mined."
         return NonceLost(CommandRefused("transaction_replaced", message, next_action="Run the command again."))
 
     def _event(self) -> Receipt | None:
-        """Return the call's intended effect, as the chain shows it now."""
+        """Return the receipt of the call's intended event, as the chain shows it now."""
         expects = self.transaction.expects
         return None if expects is None else expects.newest(self.chain, self.attempt.from_block)
 
@@ -379,7 +376,7 @@ class _Sending:
         return attempt
 
     def _keep_offering(self) -> None:
-        """Offer at first, again if another transaction has the nonce, with higher fees if no block takes it."""
+        """Send at first, again if another transaction has the nonce, and with higher fees if it is not mined."""
         waited = 0.0 if self.offered_at is None else time.monotonic() - self.offered_at
         if self.offered_at is None:
             self._renew()
@@ -393,13 +390,13 @@ class _Sending:
             try:
                 self.attempt = self._sign(prospect, self.attempt)
             except CommandRefused as refusal:
-                say(f"its fees are not raised: {refusal.message} The transaction that is sent is waited for.")
+                say(f"its fees are not raised: {refusal.message} Still waiting for the transaction as sent.")
             else:
                 self._offer()
 
     def _renew(self) -> None:
-        """Check, before an earlier run's transaction is sent again, that it still makes sense and does what is meant
-        now.
+        """Before an earlier run's transaction is sent again, check that it still makes sense and still does what is
+        wanted.
         """
         same, nonce = self.attempt.data == self.call.data, next_nonce(self.chain, self.signer.address)
         is_ahead = self.attempt.nonce > nonce  # a node may know it, and no block can take it yet
@@ -417,21 +414,21 @@ class _Sending:
     def _sign_at(self, nonce: int, prospect: Prospect) -> None:
         """Sign the same with the nonce that the account has; the nonce of an earlier run was another endpoint's word.
 
-        That one can still be mined once the account has come so far, so only what does no more twice than once is
-        signed again, or what is so far ahead that the account does not come there; its hashes stay in the journal, to
-        be looked for.
+        The earlier transaction can still be mined once the account reaches its nonce, so only a repeatable call is
+        signed again, or one so far ahead that the account will not reach it; its hashes stay in the journal to be
+        checked.
         """
         signed = self.attempt.nonce
         if not self.call.is_repeatable and signed <= nonce + _NEAR:
-            raise _ahead("this", signed, nonce, "Signed again it could be mined twice")
+            raise _ahead("this", signed, nonce, "If signed again, it could be mined twice")
         self.transaction.check_anew()
-        say(f"an earlier run signed this with nonce {signed}, the next one is {nonce}: signing anew")
+        say(f"an earlier run signed this with nonce {signed}, but the next nonce is {nonce}: signing again")
         self.journal.note(self.step.ahead, max(signed, self.journal.get(self.step.ahead) or 0))
         self.step.give_up(self.journal, self.attempt)
         self.attempt, self.reach = self._sign(prospect, None), Reach.THIS_RUN
 
     def _offer(self) -> None:
-        """Send the newest transaction to the node, and act on its refusal; forget nothing here."""
+        """Send the newest transaction to the node and handle its refusal; drop nothing from the journal here."""
         self.offered_at, self.is_contended = time.monotonic(), False
         try:
             self.chain.rpc.call("eth_sendRawTransaction", self.attempt.raws[-1])
@@ -448,7 +445,7 @@ class _Sending:
                 self.is_contended = True
             elif "insufficient funds" in answer:
                 message = f"{self.signer.address} cannot pay for gas."
-                next_action = "Add ether to this account, then run it again."
+                next_action = "Add ether to this account, then run the command again."
                 raise CommandRefused("gas_insufficient", message, next_action=next_action) from refusal
             else:
                 message = "The RPC endpoint did not accept the transaction; it stays in the journal."

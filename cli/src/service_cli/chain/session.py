@@ -135,12 +135,12 @@ class ChainClient:
 
     @property
     def everywhere(self) -> tuple["ChainClient", ...]:
-        """The same over every endpoint that is configured, this one first."""
+        """A client for every configured endpoint, this one first."""
         return self, *self.further
 
     @property
     def is_local(self) -> bool:
-        """Whether this is a chain of one machine, where a block is as good as many."""
+        """Whether this is a local chain, where one block is enough."""
         return self.chain_id == LOCAL_CHAIN_ID
 
     def latest(self) -> Header:
@@ -169,7 +169,7 @@ class ChainClient:
 
     @cached_property
     def token(self) -> EscrowToken:
-        """How the escrow token describes itself; queried once. Decimals other than the network's record are refused."""
+        """The escrow token's own description; queried once. Decimals other than the network's record are refused."""
         address = self.settings.escrow_token()
         with chain_errors():
             token = read_token(self.rpc, address)
@@ -177,7 +177,7 @@ class ChainClient:
         return token
 
     def require_recorded(self, token: EscrowToken) -> None:
-        """Refuse decimals other than those of the network's record, where that knows this token."""
+        """Refuse decimals other than those in the network's record, if the record has this token."""
         record = self.settings.record
         known = record.escrow_token_decimals if record and record.escrow_token_address == token.address else None
         if known not in {None, token.decimals}:
@@ -206,7 +206,7 @@ class ChainClient:
         return checked_roster(self, version, view, pinned=None)
 
     def roster_until(self) -> UnixSeconds | None:
-        """Read when an announced roster takes the current one's place; None if none is announced."""
+        """Read when an announced roster replaces the current one; None if none is announced."""
         with chain_errors():
             announced = self.hub.announced_roster()
         return None if announced is None else announced[1]
@@ -219,7 +219,7 @@ class ChainClient:
         """Return the message to sign for a request: bound to a block a little behind the tip, and to none of those
         ``used``.
 
-        A key signs the same bytes the same way: a second signature over the same block would be the first one again.
+        A key signs the same bytes identically: a second signature over the same block would equal the first one.
         """
         near, read_at = self._near or (None, 0.0)
         with chain_errors():
@@ -232,8 +232,8 @@ class ChainClient:
     def require_own_rules(self, account: Address) -> None:
         """Refuse a signature that a plain key of this account did not make, unless the account is a contract."""
         if not self.has_code(account):
-            message = f"This signature is not one of {account} over what was shown. It was not sent."
-            next_action = "Sign with that account's wallet, exactly what was shown last."
+            message = f"This is not a signature by {account} of the message shown. It was not sent."
+            next_action = "Sign exactly the last message shown, with that account's wallet."
             raise CommandRefused("signature_mismatch", message, next_action=next_action)
 
     def has_code(self, account: Address) -> bool:
@@ -266,7 +266,7 @@ class Session(Generic[S_co]):
 
     @cached_property
     def api(self) -> "ApiClient":
-        """The deployment's API; its address is needed only once something is asked of it."""
+        """The deployment's API; its address is needed only once it is used."""
         from service_cli.api import api_of
 
         return api_of(self.settings, self.chain)
@@ -295,7 +295,7 @@ def balance_call(account: Address) -> Call:
 
 
 def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:
-    """Return a typed roster whose members hash to the value it carries, and to the pinned one."""
+    """Return the roster if its members hash to the value it carries and to the pinned one."""
     members = zip(view.accounts, view.encryption_keys, view.last_active_at, strict=True)
     roster = Roster(
         version=version,
@@ -307,7 +307,7 @@ def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: B
     return roster
 
 
-_CHECK_ENDPOINTS: Final = "Check SERVICE_RPC_URL and SERVICE_RPC_URLS, then run it again."
+_CHECK_ENDPOINTS: Final = "Check SERVICE_RPC_URL and SERVICE_RPC_URLS, then run the command again."
 
 
 @contextmanager
@@ -318,16 +318,16 @@ def chain_errors() -> Iterator[None]:
     except ChainUnavailable as error:
         if error.limited:
             host = printable(error.host or "", 100)
-            message = f"The RPC endpoint at {host} limits its requests, and refused this one."
+            message = f"The RPC endpoint at {host} has a rate limit, and refused this request."
             next_action = f"Try again {error.try_again}, or set SERVICE_RPC_URL to another endpoint."
             raise CommandFailed("chain_unavailable", message, next_action=next_action) from error
         if error.host is None:
-            message = f"The chain did not answer usefully: {error}."
+            message = f"The chain gave no usable answer: {error}."
         else:
-            message = f"The RPC endpoint at {printable(error.host, 100)} did not answer usefully: {error.cause}."
+            message = f"The RPC endpoint at {printable(error.host, 100)} gave no usable answer: {error.cause}."
         raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        message = "The chain gave an answer of another shape than the one requested."
+        message = "The chain gave an answer of the wrong shape."
         raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
     except RpcRefused as error:
         if not error.is_revert:
@@ -344,8 +344,8 @@ def decimals_mismatch(found: Mapping[str, int | None]) -> CommandRefused:
     one.
     """
     named = ", ".join(f"{decimals} by {source}" for source, decimals in found.items())
-    message = f"The escrow token has other decimals for each of two sources: {named}. Nothing was signed."
-    next_action = "Use another RPC endpoint or API: one of the two is wrong, and amounts would be shown wrong."
+    message = f"Two sources disagree on the escrow token's decimals: {named}. Nothing was signed."
+    next_action = "Use another RPC endpoint or API: one of the two is wrong, and amounts would be wrong with it."
     return CommandRefused("token_decimals_mismatch", message, next_action=next_action)
 
 

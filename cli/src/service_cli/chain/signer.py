@@ -78,14 +78,14 @@ _WALLETS: Final = {
 
 
 def local_signer(settings: Settings, variable: str) -> LocalSigner:
-    """Return the signer behind a key variable, or refuse, naming it; refuse a ``.env`` that nobody confirmed."""
+    """Return the signer of a key variable, or refuse and name the variable; refuse a ``.env`` that nobody confirmed."""
     signer = _key_holder(settings.environment, variable)
     require_meant(settings, variable)
     return signer
 
 
 def account_of(settings: Settings, variable: str) -> Address:
-    """Return whose key it is; a keystore that names its account stays locked."""
+    """Return the account of the key; a keystore that names its account stays locked."""
     source = settings.environment.source(variable)
     if source is not None and source.form is KeyForm.KEYSTORE and (account := Keystore.read(source).account):
         return account
@@ -109,13 +109,13 @@ def _key_holder(environment: Environment, variable: str) -> LocalSigner:
         key = parse_private_key(text)
         return LocalSigner(account_of_key(key), key)
     except ValueError:
-        message = f"{source.variable} gives no private key."
+        message = f"{source.variable} does not hold a private key."
         next_action = f"Set {variable} to 32 bytes in hexadecimal digits, or {variable}_FILE to a file that holds them."
         raise CommandRefused("key_malformed", message, next_action=next_action) from None
 
 
 def eth_account() -> "type[Account]":
-    """Import eth-account, for a keystore alone: it takes longer than everything else of a command.
+    """Import eth-account, only for a keystore: it takes longer than everything else in a command.
 
     One of its dependencies raises the interpreter's recursion limit so far that deeply nested JSON of a hostile
     endpoint would overflow the stack and kill the process; the limit is put back.
@@ -144,7 +144,9 @@ class Keystore:
 
     @staticmethod
     def read(source: KeySource) -> "Keystore":
-        """Read the file that a variable names; refuse one that is no keystore, or that would take too much to open."""
+        """Read the file that a variable names; refuse one that is not a keystore, or that would take too much to
+        open.
+        """
         try:
             text, exposed = read_small(Path(source.value))
             content = _content_of(text)
@@ -161,7 +163,7 @@ class Keystore:
         return Keystore(source, account, content)
 
     def unlock(self, environment: Environment, name: str) -> bytes:
-        """Return the key of ``name``; the passphrase comes from where the environment has it."""
+        """Return the key of ``name``; the passphrase comes from the environment's source for it."""
         passphrase = _passphrase(environment, name, self.account)
         say("opening the keystore")
         try:
@@ -169,10 +171,10 @@ class Keystore:
             account = account_of_key(key)
         except Exception:  # noqa: BLE001  # whatever its libraries raise for what does not fit; nothing of it is shown
             message = f"The passphrase does not open the keystore of {self.source.variable}."
-            next_action = "Run the command again with the passphrase that the file was made with."
+            next_action = "Run the command again with the passphrase of the file."
             raise CommandRefused("passphrase_wrong", message, next_action=next_action) from None
         if self.account not in {None, account}:
-            raise _malformed_keystore(self.source, f"holds the key of {account} and says that it is {self.account}'s")
+            raise _malformed_keystore(self.source, f"holds the key of {account} but names {self.account}")
         return key
 
 
@@ -185,7 +187,7 @@ def _passphrase(environment: Environment, name: str, account: Address | None) ->
 
         with suppress(EOFError):  # Ctrl-D
             return getpass(f"Passphrase of the keystore{f' of {account}' if account else ''} ({name}): ")
-    message = "The keystore needs its passphrase, and nobody typed it at a terminal."
+    message = "The keystore needs its passphrase, and none was typed at a terminal."
     raise CommandRefused(
         "passphrase_missing", message, next_action=f"Type it at a terminal, or set {passphrase_of(name)}."
     )
@@ -199,9 +201,9 @@ def _content_of(text: str) -> dict[str, object]:
     crypto = content.get("crypto")
     parameters = crypto.get("kdfparams") if isinstance(crypto, dict) else None
     if not isinstance(crypto, dict) or not isinstance(parameters, dict) or crypto.get("cipher") != "aes-128-ctr":
-        raise ValueError("has no encrypted key as keystores have it")
+        raise ValueError("has no encrypted key in the form of a keystore")
     if parameters.get("dklen") != 32:
-        raise ValueError("derives a key of another length than keystores do")
+        raise ValueError("derives a key of the wrong length")
     match crypto.get("kdf"):
         case "scrypt":
             work = _product(parameters, "n", "r", "p") if _product(parameters, "n", "r") <= _MOST_SCRYPT else None
@@ -209,7 +211,7 @@ def _content_of(text: str) -> dict[str, object]:
         case "pbkdf2":
             work, most = _product(parameters, "c"), _MOST_ROUNDS
         case _:
-            raise ValueError("is sealed in a way that this client does not know")
+            raise ValueError("is encrypted in a way that this client does not support")
     if work is None or work > most:
         raise ValueError("would take too much memory or time to open")
     return content

@@ -11,15 +11,14 @@ from service_cli.ui.output import warn
 from service_cli.ui.text import clock_off, duration, moment
 
 _SET_THE_CLOCK = (
-    "Nothing was signed. Set this machine's clock, or use another RPC endpoint; if the chain itself stands still, wait."
+    "Nothing was signed. Set this machine's clock, or use another RPC endpoint; if the chain itself has stopped, wait."
 )
 
 
 def signing_time(chain: ChainClient) -> UnixSeconds:
-    """Return from when an authorization's hour is counted: the earlier one of the newest block's time and this
-    machine's.
+    """Return the start of an authorization's hour: the earlier of the newest block's time and this machine's.
 
-    ``time_disagrees`` if they are far apart: the chain is not the one that is meant, has stopped, or somebody lies.
+    ``time_disagrees`` if they are far apart: the chain is the wrong one or has stopped, or somebody lies.
     """
     is_moved, times = chain.settings.has_moved_time(), []
     for each in chain.everywhere:
@@ -33,22 +32,20 @@ def signing_time(chain: ChainClient) -> UnixSeconds:
 
 
 def is_over(moment: UnixSeconds, finalized: UnixSeconds, clock: UnixSeconds | None) -> bool:
-    """Return whether a moment lies behind the finalized block, and behind this machine's clock, if that
-    says anything.
-    """
+    """Return whether a moment is before the finalized block and, if this machine's clock counts, before that."""
     return finalized >= moment and (clock is None or clock >= moment)
 
 
 def latest_moment(chain: ChainClient) -> UnixSeconds:
-    """Return the latest time that an endpoint or this machine's clock says: what is before it may have passed."""
+    """Return the latest time that an endpoint or this machine's clock shows: any earlier moment may have passed."""
     clock = () if chain.settings.has_moved_time() else (int(time.time()),)
     return UnixSeconds(max(*(each.latest().time for each in chain.everywhere), 0, *clock))
 
 
 def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> None:
-    """Warn before ``what`` is signed, if every endpoint's newest block is old: it may be in no block in time.
+    """Warn before ``what`` is signed if every endpoint's newest block is old: it may not be mined in time.
 
-    One endpoint that is behind says nothing of the chain, so the youngest of the newest blocks counts.
+    One endpoint that is behind says nothing about the chain, so the youngest of the newest blocks counts.
     """
     if chain.is_local:  # a local chain may make a block only for a transaction
         return
@@ -56,12 +53,12 @@ def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> 
     if (behind := int(time.time()) - newest) > STANDS_STILL_SECONDS:
         warn(
             f"warning: the chain's newest block is {duration(behind)} old by this machine's clock. {what} counts only "
-            f"in a block before {moment(deadline, newest)}; if the chain stands still until then, it comes too late. "
-            "docs/client.md has the way by the settlement layer"
+            f"in a block before {moment(deadline, newest)}; if the chain produces none until then, it comes too "
+            "late. For force inclusion see docs/client.md"
         )
 
 
 def has_passed(chain: ChainClient, moment: UnixSeconds) -> bool:
-    """Return whether it lies behind the finalized block of every endpoint, and behind this machine's clock."""
+    """Return whether a moment is before the finalized block of every endpoint and before this machine's clock."""
     clock = None if chain.settings.has_moved_time() else UnixSeconds(int(time.time()))
     return all(is_over(moment, each.finalized().time, clock) for each in chain.everywhere)

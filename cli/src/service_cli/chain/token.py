@@ -21,7 +21,7 @@ _DOMAIN_SEPARATOR: Final = "0x3644e515"
 
 
 def shown_amount(chain: ChainClient, value: int) -> str:
-    """Format an amount of the escrow token for people; base units of one that does not describe itself."""
+    """Format an amount of the escrow token for people; in base units if the token does not describe itself."""
     try:
         return tokens(value, chain.token)
     except ServiceError:
@@ -44,8 +44,8 @@ def authorization_calls(chain: ChainClient, owner: Address) -> list[Call]:
 def takes_authorizations(asked: ChainClient, owner: Address) -> bool:
     """Return whether the token would accept an EIP-3009 signature of a plain key of this account.
 
-    Accounts with code are judged by their code and not by their key; a token whose domain is not the one it describes
-    would reject what is signed here.
+    For accounts with code, the token asks their code, not their key; a token whose domain differs from its description
+    would reject the signature.
     """
     if asked.has_code(owner):  # refused by an endpoint that answers nothing at all, which is no property of the token
         return False

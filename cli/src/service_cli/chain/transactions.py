@@ -74,17 +74,17 @@ class ContractCall:
 
     @property
     def is_estimated(self) -> bool:
-        """Whether an endpoint estimates its gas; else the most is signed.
+        """Whether an endpoint estimates its gas; if not, the maximum is signed.
 
-        Not a creation with a signed authorization: its bytes are of use to anybody who sees them, so that all that can
-        be refused is refused before they exist."""
+        A creation with a signed authorization is not estimated: anyone who sees its bytes can use them, so everything
+        that can be refused is refused before they exist."""
         return self.function != AUTHORIZED
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether mined twice it does no more than once: the Hub refuses it then, or it is the same allowance.
+        """Whether mining it twice does no more than once: the Hub refuses the second, or it sets the same allowance.
 
-        Not a creation by allowance, which the Hub takes as often as it is allowed to."""
+        A creation by allowance is not: the Hub accepts it as often as the allowance permits."""
         return self.function != "createBounty"
 
     def target(self, chain: ChainClient) -> Address:
@@ -159,16 +159,16 @@ class TransactionStep:
 
     @property
     def given_up_from(self) -> JournalEntry[int]:
-        """The first nonce of what was given up."""
+        """The first nonce that was given up."""
         return JournalEntry.of(f"{self.name}_given_up_from", int)
 
     @property
     def ahead(self) -> JournalEntry[int]:
-        """The last nonce of what was given up although it can be mined once the account has come so far."""
+        """The last nonce that was given up although it can still be mined once the account reaches it."""
         return JournalEntry.of(f"{self.name}_ahead", int)
 
     def last_nonce(self, journal: Journal) -> int | None:
-        """Return the last nonce with which anything was signed that may be mined."""
+        """Return the last nonce of any signed transaction that may still be mined."""
         kept, ahead = journal.get(self.attempt), journal.get(self.ahead)
         return max((nonce for nonce in (kept.nonce if kept else None, ahead) if nonce is not None), default=None)
 
@@ -177,8 +177,8 @@ class TransactionStep:
         return journal.get(self.attempt) is not None
 
     def give_up(self, journal: Journal, attempt: SignedStep) -> None:
-        """Give up an attempt whose nonce another transaction took: it cannot be mined, unless the chain is not what it
-        showed.
+        """Give up an attempt whose nonce another transaction took: it cannot be mined, unless the endpoint showed a
+        false chain.
         """
         journal.note(self.given_up, (*(journal.get(self.given_up) or ()), *attempt.hashes))
         first = journal.get(self.given_up_from)
@@ -187,7 +187,7 @@ class TransactionStep:
 
     @property
     def entries(self) -> tuple[JournalEntry[SignedStep], JournalEntry[tuple[Bytes32, ...]], JournalEntry[int]]:
-        """All to be dropped together: the work is done, or is to be done again from the beginning."""
+        """All entries, dropped together once the work is done or must start again."""
         return self.attempt, self.given_up, self.given_up_from
 
 
@@ -273,7 +273,7 @@ def _trials(chain: ChainClient, account: Address, call: ContractCall) -> tuple[C
 
 @contextmanager
 def _gas_errors(call: ContractCall) -> Iterator[None]:
-    """Turn errors as ``chain_errors`` does; a call that used up all gas is no silent endpoint."""
+    """Convert errors as ``chain_errors`` does; a call that ran out of gas does not count as a silent endpoint."""
     with chain_errors():
         try:
             yield
@@ -286,8 +286,8 @@ def _gas_errors(call: ContractCall) -> Iterator[None]:
 
 def _excessive(call: ContractCall, wanted: str) -> CommandRefused:
     message = (
-        f"The call would take {wanted}; it takes about {call.usual_gas:,}, and this client signs at most "
-        f"{call.most_gas:,}. Nothing was signed for it."
+        f"The call would take {wanted}; it usually takes about {call.usual_gas:,}, and this client signs at most "
+        f"{call.most_gas:,}. Nothing was signed."
     )
     next_action = (
         "Check SERVICE_HUB_ADDRESS and SERVICE_RPC_URL: the contract is not the Hub, or the endpoint is wrong."
@@ -332,7 +332,7 @@ def require_balance(account: Address, balance: Wei, cost: int) -> None:
 
 
 def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
-    """Ask a person above what is usual: at the terminal, or before by ``--max-cost``."""
+    """Above the usual cost, require consent: at the terminal, or beforehand with ``--max-cost``."""
     if cost.wei <= (most := chain.agreed_cost):
         return
     message = f"The transaction may cost {ether(cost.wei)} for gas; the limit is {whole_tokens(most, 18)} ether."
@@ -341,15 +341,15 @@ def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
         if typed_yes(message, f"allow up to {ether(agreed)} for each transaction of this run"):
             chain.agreed_cost = agreed
             return
-    next_action = "Use another RPC endpoint, or wait; if the chain really costs that much, allow it with --max-cost."
-    raise CommandRefused("gas_cost_too_high", f"{message} Nothing was signed for it.", next_action=next_action)
+    next_action = "Use another RPC endpoint, or wait; if gas really costs that much, allow it with --max-cost."
+    raise CommandRefused("gas_cost_too_high", f"{message} Nothing was signed.", next_action=next_action)
 
 
 def advise_wallet(prospect: Prospect) -> None:
     """Tell an external wallet, which decides on gas and price itself, what the call takes and what the account holds.
 
-    Gas beyond what the call can need is refused here, too, since the wallet would estimate the same; the rest is
-    reported and no reason to stop, since somebody else may pay for the wallet's gas.
+    Gas beyond what the call can need is refused here as well, since the wallet would estimate the same; the rest is
+    only reported, since somebody else may pay for the wallet's gas.
     """
     say(f"your wallet decides on gas and price itself; this call takes about {prospect.call.usual_gas:,} gas")
     try:
@@ -366,7 +366,7 @@ def advise_wallet(prospect: Prospect) -> None:
 def sign_attempt(
     prospect: Prospect, signer: LocalSigner, last_nonce: int | None, replaces: SignedStep | None
 ) -> SignedStep:
-    """Sign a first transaction, or one that takes the place of an earlier one that is not mined yet.
+    """Sign a first transaction, or one that replaces an earlier one that is not mined yet.
 
     ``nonce_used`` if it would have a later nonce than ``last_nonce``.
     """
@@ -397,7 +397,7 @@ def sign_attempt(
 
 
 def next_nonce(chain: ChainClient, account: Address) -> int:
-    """Return the nonce of the account's next transaction, those that wait for a block counted."""
+    """Return the nonce of the account's next transaction, pending ones included."""
     with chain_errors():
         return nonce_of(chain.rpc.answer(count_call(account, "pending")))
 

@@ -1,4 +1,4 @@
-"""Commands that only look: ``bounty:list``, ``bounty:show``, ``bounty:watch`` and ``verification-record``.
+"""Commands that only read: ``bounty:list``, ``bounty:show``, ``bounty:watch`` and ``verification-record``.
 
 As in each module of commands, what a command does is imported when it runs.
 """
@@ -16,17 +16,17 @@ def _text(value: int | None) -> str | None:
 
 @command("bounty:list", "bounty_list", api=True)
 @click.option("--status", type=click.Choice(["open", "final"]), help="Only bounties in this state.")
-@click.option("--accepting", is_flag=True, help="Only bounties that one can submit to now.")
+@click.option("--accepting", is_flag=True, help="Only bounties that accept Submissions now.")
 @click.option("--judgeable", is_flag=True, help="Only bounties that their Guardians can judge now.")
 @click.option("--poster-address", type=ADDRESS, help="Only bounties of this Poster.")
-@click.option("--solver-address", type=ADDRESS, help="Only bounties this Solver submitted to.")
+@click.option("--solver-address", type=ADDRESS, help="Only bounties that this Solver submitted to.")
 @click.option("--guardian-address", type=ADDRESS, help="Only bounties whose roster names this Guardian.")
-@click.option("--search", metavar="WORDS", help="Only pages whose title or summary has these words.")
+@click.option("--search", metavar="WORDS", help="Only pages with these words in the title or summary.")
 @click.option("--tag", metavar="TAG", help="Only pages with this tag.")
-@click.option("--min-award", metavar="AMOUNT", help='Only awards from this amount on, such as "25 USDC".')
-@click.option("--deadline-before", metavar="MOMENT", help="Only submission deadlines before it, such as 2027-01-31.")
-@click.option("--deadline-after", metavar="MOMENT", help="Only submission deadlines after it.")
-@click.option("--sort", type=click.Choice(["newest", "deadline", "award"]), help="The order; default newest.")
+@click.option("--min-award", metavar="AMOUNT", help='Only awards of at least this amount, such as "25 USDC".')
+@click.option("--deadline-before", metavar="MOMENT", help="Only submission deadlines before this, as in 2027-01-31.")
+@click.option("--deadline-after", metavar="MOMENT", help="Only submission deadlines after this time.")
+@click.option("--sort", type=click.Choice(["newest", "deadline", "award"]), help="The order; newest by default.")
 @click.option(
     "--limit", type=click.IntRange(1, 10_000), metavar="COUNT", default=20, show_default=True, help="At most this many."
 )
@@ -47,7 +47,7 @@ def bounty_list(
     network: str | None,
     api_base_url: str | None,
 ) -> None:
-    """List bounties; those one can act on come first.
+    """List bounties; those that you can act on come first.
 
     \b
     Reads:    nothing secret
@@ -80,13 +80,13 @@ def bounty_list(
 
 
 @command("bounty:show", "bounty_show", api=True)
-@click.option("--verdicts", is_flag=True, help="Each Guardian's Verdict with its written reasons, too.")
+@click.option("--verdicts", is_flag=True, help="Also show each Guardian's Verdict and its written reasons.")
 @click.argument("bounty_id", type=BOUNTY_ID)
 def bounty_show(bounty_id: BountyId, verdicts: bool, network: str | None, api_base_url: str | None) -> None:
     """Show one bounty: its facts, roster, active Submissions, challenge page and record.
 
-    With --verdicts it shows what each Guardian recorded last by the Hub, and the written reasons, which the API keeps.
-    Reasons that do not hash to the commitment on chain are not shown.
+    With --verdicts it shows each Guardian's latest Verdict from the Hub, and the written reasons from the API. Reasons
+    that do not hash to the commitment on chain are not shown.
 
     \b
     Reads:    nothing secret
@@ -116,11 +116,11 @@ def bounty_watch(
     network: str | None,
     api_base_url: str | None,
 ) -> None:
-    """Follow a bounty on the chain until its end is finalized, and show what happens next and when.
+    """Follow a bounty on the chain until its outcome is finalized, and show what happens next and when.
 
-    Events are printed as blocks bring them, and taken back where a reorg takes them back. Stop with Ctrl-C.
+    Events are printed as blocks arrive, and withdrawn if a reorg removes them. Stop with Ctrl-C.
 
-    Without BOUNTY_ID it follows the API's feed of changes: each event of the Hub, of every bounty, once it is final.
+    Without BOUNTY_ID it follows the API's feed of changes: every Hub event of every bounty, once it is final.
 
     \b
     Reads:    nothing secret
@@ -140,7 +140,7 @@ def bounty_watch(
 @command("verification-record", "verification_record", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
 def verification_record(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> None:
-    """Show the VerificationRecord of a final bounty: a plain unauthenticated read.
+    """Show the VerificationRecord of a final bounty; no signature is needed.
 
     The record is evidence only: it grants nothing and never overrides the chain.
 

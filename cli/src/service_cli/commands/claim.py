@@ -8,7 +8,7 @@ from service_cli.ui.command import argument_error, command
 
 
 @command("claim", "claim", api=True, sends=True)
-@click.option("--all", "everything", is_flag=True, help="Claim all that the account is owed in every role, in one go.")
+@click.option("--all", "everything", is_flag=True, help="Claim everything the account is owed, in every role.")
 @click.option("--claimant-address", type=ADDRESS, help="Prepare the call for an external wallet; no key is read.")
 @click.argument("bounty_id", type=BOUNTY_ID, required=False)
 def claim(
@@ -22,18 +22,18 @@ def claim(
     """Claim the winner's award or the Poster's refund of a final bounty.
 
     Picks the right call from finalized contract state. Needs only the chain: no API call and no signed request. After
-    an award the Poster claims, too: the shares of Guardians who recorded no Verdict. An outcome whose block the chain
-    has not finalized is waited for, half an hour at most (not_finalized); run it again to go on waiting.
+    an award the Poster can also claim: the shares of Guardians who recorded no Verdict. If the block of the outcome is
+    not finalized yet, the command waits up to half an hour (not_finalized); run it again to keep waiting.
 
-    With --claimant-address the call is printed for an external wallet to send. Running the command again finds what
-    was sent.
+    With --claimant-address the call is printed for an external wallet to send. Run the command again to find what was
+    sent.
 
-    With --all it claims every award, refund, Guardian fee and protocol fee that the account is owed, up to 32 by one
-    transaction. The API's list says which bounties to look at where the Hub's log is long; what is due is read from
-    the Hub.
+    With --all it claims every award, refund, Guardian fee and protocol fee that the account is owed, up to 32 in one
+    transaction. Where the Hub's log is long, the API's list says which bounties to check; the amounts are read from the
+    Hub.
 
-    The key is that of SERVICE_CLAIMANT_PRIVATE_KEY. Where that is not set it is the one that the other roles have;
-    several accounts are refused.
+    The key is SERVICE_CLAIMANT_PRIVATE_KEY. If it is not set, the key of the other roles is used, as long as they all
+    have the same account.
 
     \b
     Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, a keystore), unless --claimant-address is given
@@ -46,7 +46,7 @@ def claim(
     from service_cli.ui.output import print_json
 
     if everything is (bounty_id is not None):
-        raise argument_error("BOUNTY_ID", "Name a bounty, or --all; one of the two.")
+        raise argument_error("BOUNTY_ID", "Give either BOUNTY_ID or --all.")
     if claimant_address is not None:  # a program reads what the wallet is to send
         print_json()
     settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)

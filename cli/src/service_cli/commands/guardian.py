@@ -24,12 +24,12 @@ SUBMISSION: Final = Value("a Submission", _beginning, "0x…")
 
 
 @command("guardian:judgeable", "guardian_judgeable", api=True)
-@click.option("--guardian-address", type=ADDRESS, help="The Guardian's account; without it that of your key.")
+@click.option("--guardian-address", type=ADDRESS, help="The Guardian's account; by default your key's account.")
 def guardian_judgeable(guardian_address: Address | None, network: str | None, api_base_url: str | None) -> None:
     """List open bounties past their reveal point whose pinned roster names this Guardian.
 
-    Advisory: decrypts and sends nothing. Bounties past their judging deadline are listed until someone settles them.
-    Deliveries owed (awarded bounties whose winning key is not handed over) are listed, too.
+    Only a list: it decrypts and sends nothing. Bounties past their judging deadline are listed until someone settles
+    them. Deliveries owed (awarded bounties whose winning key is not delivered yet) are also listed.
 
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore), only for its account and only
@@ -49,7 +49,7 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
 
     environment = Environment.of_process()
     if environment.source(GUARDIAN_KEY) is None:
-        raise argument_error("--guardian-address", f"Name the account; {GUARDIAN_KEY} is not set either.")
+        raise argument_error("--guardian-address", f"Name the account, or set {GUARDIAN_KEY}.")
     settings = load_settings(network, api_base_url, needs, environment)
     list_judgeable(settings, account_of(settings, GUARDIAN_KEY))
 
@@ -58,19 +58,19 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("solver", type=ADDRESS, required=False)
 @click.argument("submission_commitment", type=COMMITMENT, required=False)
-@click.option("--submission", type=SUBMISSION, help="Only this one: 0x and its first digits, 16 or more.")
+@click.option("--submission", type=SUBMISSION, help="Only this Submission: 0x and its first 16 or more digits.")
 @click.option(
     "--output", "output", type=click.Path(path_type=Path), metavar="DIR",
-    help="Where the files go: with one Submission DIR itself, else a directory below it for each.",
+    help="Where the files go: DIR itself for one Submission, else a directory in it for each.",
 )  # fmt: skip
 @click.option(
     "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="Take envelope.json and ciphertext.age from DIR.",
 )  # fmt: skip
-@click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
+@click.option("--original-names", is_flag=True, help="Keep names that tools act on, such as .git.")
 @click.option(
     "--limit", type=click.IntRange(1), metavar="BYTES",
-    help="Fetch at most this much sealed work in this run, 2147483648 (2 GiB) if not given.",
+    help="Fetch at most this much sealed work in this run; by default 2147483648 (2 GiB).",
 )  # fmt: skip
 @click.argument("output_dir", type=click.Path(path_type=Path), required=False)
 def guardian_open(
@@ -93,16 +93,16 @@ def guardian_open(
     service-cli guardian:open BOUNTY_ID \\
         SOLVER SUBMISSION_COMMITMENT [OUTPUT_DIR]
 
-    The first form lists the Submissions from the Hub's log and opens all of them, or the one of --submission. One that
-    cannot be opened is reported, and the others are opened. Run again, it opens what is left. Files go to
-    submissions/<bounty_id>/0x3719ea…/, named by the first 16 digits of the commitment, unless --output or OUTPUT_DIR
-    names a directory, which must be new or empty. They stay there, readable by you, until you remove them.
-    What --limit leaves out is named, and the next run opens it.
+    The first form lists the Submissions from the Hub's log and opens all of them, or the one given by --submission. If
+    one cannot be opened, it is reported and the others are still opened; run the command again to open the rest. Files
+    go to submissions/<bounty_id>/0x3719ea…/, named by the first 16 digits of the commitment, unless --output or
+    OUTPUT_DIR names a directory, which must be new or empty. They stay there, readable by you, until you remove them.
+    Submissions beyond --limit are listed, and the next run opens them.
 
-    What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
-    .git is laid out as inert_.git_. --original-names keeps the names.
+    Names that tools act on unasked (.git, .env, .vscode, conftest.py and the like) are changed: .git is written as
+    inert_.git_. --original-names keeps the names.
 
-    Bytes of one Submission may also come from anywhere else, with --from: each is checked against the commitment on
+    With --from, the bytes of one Submission are read from a directory; they are checked against the commitment on
     chain.
 
     Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
@@ -119,15 +119,15 @@ def guardian_open(
     from service_cli.work.opening import default_output, open_one, open_submissions
 
     if output is not None and output_dir is not None:
-        raise argument_error("--output", "OUTPUT_DIR is given already; name one of the two.")
+        raise argument_error("--output", "Give either --output or OUTPUT_DIR.")
     if solver is not None and submission is not None:
-        raise argument_error("--submission", "SOLVER is given already; name one of the two.")
+        raise argument_error("--submission", "Give either --submission or SOLVER.")
     if solver is None and submission is None and source is not None:
-        raise argument_error("--from", "goes with one Submission; add --submission.")
+        raise argument_error("--from", "needs one Submission; add --submission.")
     if solver is not None and submission_commitment is None:
-        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes with SUBMISSION_COMMITMENT.")
+        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER needs SUBMISSION_COMMITMENT.")
     if limit is not None and (solver is not None or submission is not None):
-        raise argument_error("--limit", "goes with a whole bounty: name no Submission.")
+        raise argument_error("--limit", "applies only to a whole bounty; do not name a Submission.")
     settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
     named = (solver, submission_commitment) if solver is not None and submission_commitment is not None else submission
     if named is not None:
@@ -143,13 +143,13 @@ def guardian_open(
 @click.option(
     "--submission",
     type=SUBMISSION,
-    help="With awarded: 0x and 16 or more first digits of one that was opened here.",
+    help="With awarded: 0x and the first 16 or more digits of a Submission opened here.",
 )
-@click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
+@click.option("--replace", is_flag=True, help="Replace the Verdict you recorded before with this one.")
 @click.option("--unopened", is_flag=True, help="Judge Submissions that were not opened on this machine.")
 @click.option(
     "--unpublished", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Write your Verdict to FILE (new) instead of publishing it: for when no service is there.",
+    help="Write your Verdict to FILE (new) instead of publishing it, for when the API is unavailable.",
 )  # fmt: skip
 @click.argument("rest", nargs=-1, type=DOCUMENT, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
 def guardian_verdict(
@@ -175,11 +175,11 @@ def guardian_verdict(
         [VERDICT_BODY_PATH]
 
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
-    An award of work that was not opened on this machine, and no award while some was not, are recorded only after a
-    typed yes at a terminal, or with --unopened.
+    An award of a Submission that was not opened on this machine, or no_valid_submission while any was not, is recorded
+    only after you type yes at a terminal, or with --unopened.
 
-    --unpublished needs no API: FILE gets the exact bytes whose hash is recorded. Nobody else has your reasons then,
-    until the same command without it publishes them.
+    --unpublished needs no API: it writes to FILE the exact bytes whose hash is recorded. Nobody else has your reasons
+    until you run the same command without --unpublished, which publishes them.
 
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
@@ -191,7 +191,7 @@ def guardian_verdict(
 
     choice, path = _named(kind, rest, submission)
     if path is None:
-        raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons.")
+        raise argument_error("VERDICT_BODY_PATH", "Name the file with your reasons.")
     settings = load_settings(network, api_base_url, None if unpublished is None else CHAIN, max_cost=max_cost)
     body = read_document(path)
     from service_cli.acts.verdict import record_verdict
@@ -203,14 +203,14 @@ def guardian_verdict(
 def _named(
     kind: str, rest: tuple[str, ...], submission: "CommitmentBeginning | None"
 ) -> "tuple[Choice | None, str | None]":
-    """Return the Submission that an awarded Verdict names, and the body's path, each if it is given."""
+    """Return the Submission that an awarded Verdict names and the body's path, each None if not given."""
     if kind == "no_valid_submission":
         if len(rest) > 1 or submission is not None:
             raise argument_error("VERDICT_BODY_PATH", "no_valid_submission takes the path and nothing else.")
         return None, rest[0] if rest else None
     if submission is not None:
         if len(rest) > 1:
-            raise argument_error("--submission", "SOLVER is given already; name one of the two.")
+            raise argument_error("--submission", "Give either --submission or SOLVER.")
         return submission, rest[0] if rest else None
     if len(rest) not in {2, 3}:
         problem = "awarded takes SOLVER and SUBMISSION_COMMITMENT, or --submission, and VERDICT_BODY_PATH."
@@ -232,10 +232,10 @@ def guardian_deliver_key(
     network: str | None,
     api_base_url: str | None,
 ) -> None:
-    """Wrap the winning Submission's content key to the deployment's delivery key, for the Poster.
+    """Seal the winning Submission's content key to the deployment's delivery key, for the Poster.
 
-    Only for the finalized winner, whom the contract names, and only to the delivery key that the Hub publishes on
-    chain. With SOLVER and SUBMISSION_COMMITMENT it is delivered only if they are the winner's. Idempotent.
+    Only for the finalized winner named by the contract, and only to the delivery key that the Hub publishes on chain.
+    With SOLVER and SUBMISSION_COMMITMENT it is delivered only if they match the winner. You can run it again safely.
 
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
@@ -248,21 +248,21 @@ def guardian_deliver_key(
 
     named = None if solver is None or submission_commitment is None else (solver, submission_commitment)
     if solver is not None and named is None:
-        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes together with SUBMISSION_COMMITMENT.")
+        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER needs SUBMISSION_COMMITMENT.")
     deliver_key(load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, named)
 
 
 @command("guardian:new-key", "guardian_new_key", network=False)
-@click.option("--rotate", is_flag=True, help="Put a new key before those that the file holds; none is removed.")
+@click.option("--rotate", is_flag=True, help="Put a new key in front of those in the file; none is removed.")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 def guardian_new_key(file: Path | None, rotate: bool) -> None:
     """Make an encryption key and write it to FILE, readable by its owner only.
 
-    FILE is what SERVICE_GUARDIAN_PRIVATE_KEYS_JSON_FILE names, unless given. Only the public half is printed: it goes
-    into the next roster. Keys are kept after a rotation, since older bounties are sealed to them.
+    FILE defaults to SERVICE_GUARDIAN_PRIVATE_KEYS_JSON_FILE. Only the public half is printed: it goes into the next
+    roster. Old keys are kept after a rotation, since older bounties are sealed to them.
 
     \b
-    Reads:   SERVICE_GUARDIAN_PRIVATE_KEYS_JSON, whose keys a new FILE takes over; or _FILE
+    Reads:   SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE), whose keys are copied into a new FILE
     Examples: service-cli guardian:new-key guardian-keys.json
               service-cli guardian:new-key --rotate guardian-keys.json
     """
@@ -278,7 +278,7 @@ def guardian_new_key(file: Path | None, rotate: bool) -> None:
 def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
     """Show the public half of each encryption key, newest first. No secret is printed.
 
-    With --roster it says which of them the current roster holds: new bounties are sealed to that one.
+    With --roster it says which of them is in the current roster: new bounties are sealed to that one.
 
     \b
     Reads:    SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE), unless FILE is given
@@ -301,7 +301,7 @@ def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
 
 @command("guardian:heartbeat", "guardian_heartbeat", sends=True)
 def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
-    """Record on chain that this Guardian is active, so that Posters see a living roster before they fund.
+    """Record on chain that this Guardian is active, so that Posters can see it before they fund.
 
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
@@ -319,7 +319,7 @@ def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
 def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int | None) -> None:
     """Claim your share of the Guardian fee of a final bounty in which your Verdict was recorded.
 
-    An outcome whose block the chain has not finalized is waited for, half an hour at most.
+    If the block of the outcome is not finalized yet, the command waits up to half an hour.
 
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)

@@ -8,12 +8,12 @@ from service_cli.ui.command import command
 
 
 @command("status", "status", api=True)
-@click.option("--address", "addresses", multiple=True, type=ADDRESS, help="This account, too; may be given often.")
+@click.option("--address", "addresses", multiple=True, type=ADDRESS, help="Also show this account; may be repeated.")
 def status(addresses: tuple[Address, ...], network: str | None, api_base_url: str | None) -> None:
-    """Show your accounts, and what waits for them in every role: judging, claiming, opening.
+    """Show your accounts and what each can do now in every role: judge, claim, open.
 
     \b
-    Reads:    the keys that are configured, to know their accounts; nothing is signed
+    Reads:    the configured keys, to learn their accounts; nothing is signed
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
     Examples: service-cli status
@@ -26,9 +26,9 @@ def status(addresses: tuple[Address, ...], network: str | None, api_base_url: st
 
 
 @command("doctor", "doctor", api=True)
-@click.option("--address", type=ADDRESS, help="An account whose gas and tokens to check, too.")
+@click.option("--address", type=ADDRESS, help="Also check the gas and tokens of this account.")
 def doctor(address: Address | None, network: str | None, api_base_url: str | None) -> None:
-    """Check RPC, Hub, clock, roster, delivery key, API, subgraph and beacon, and say what fixes each.
+    """Check RPC, Hub, clock, roster, delivery key, API, subgraph and beacon, and say how to fix each fault.
 
     \b
     Reads:    nothing secret

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WrittenAmount:
-    """An amount as somebody wrote it: in smallest units, and the token's name beside it."""
+    """An amount as typed: its value in smallest units, and the token's name if given."""
 
     value: TokenAmount
     token: str | None
@@ -63,7 +63,7 @@ JUDGING = Value("a judging time", _judging, "TIME")
 
 
 @command("poster:new", "poster_new")
-@click.option("--award", type=AWARD, help='What the winner gets: "400 USDC"; the fees are read from the Hub and added.')
+@click.option("--award", type=AWARD, help='What the winner gets: "400 USDC"; fees are read from the Hub and added.')
 @click.option("--escrow", type=ESCROW, help='What you pay in, fees included: "25 USDC" or 25.00.')
 @click.option("--deadline", type=DEADLINE, help='For Submissions: 2027-01-31, 2027-01-31T18:00Z or "10 days".')
 @click.option("--judging", type=JUDGING, help='How long Guardians have after the reveal point: "3 days".')
@@ -76,12 +76,11 @@ def poster_new(
     judging: int | None,
     network: str | None,
 ) -> None:
-    """Write a template of a challenge page, to be filled in. PATH defaults to bounty_challenge.md.
+    """Write a template of a challenge page for you to fill in. PATH defaults to bounty_challenge.md.
 
-    A date without a time is its last second, UTC. What was understood is shown; on the page itself only exact numbers
-    count. With --award the escrow
-    is worked out from the Hub's fees, and terms that the Hub would refuse are refused at once; without it no network is
-    used.
+    A date without a time means its last second, UTC. The command shows how it read each value; on the page itself only
+    exact numbers count. With --award it computes the escrow from the Hub's fees and refuses at once terms that the Hub
+    would refuse; without --award it uses no network.
 
     \b
     Reads:    nothing
@@ -99,9 +98,9 @@ def poster_new(
 
     now = int(time.time())
     if str(path) == "-":
-        raise argument_error("PATH", "It is the name of a file to write: elsewhere - is the standard input.")
+        raise argument_error("PATH", "Name a file to write; - is not accepted here.")
     if award is not None and escrow is not None:
-        raise argument_error("--award", "--escrow is given already; name one of the two.")
+        raise argument_error("--award", "Give either --award or --escrow.")
     if deadline is not None and award is None and deadline <= now:
         raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
     paid_in = None if escrow is None else escrow.value
@@ -124,7 +123,7 @@ def poster_new(
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        next_action = "Name another path, or move it away."
+        next_action = "Name another path, or move that file."
         raise CommandRefused("file_exists", f"{path} exists already.", next_action=next_action) from None
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}."
@@ -134,14 +133,14 @@ def poster_new(
 
 
 @command("poster:check", "poster_check")
-@click.option("--offline", is_flag=True, help="Check the page alone, also where a Hub is configured.")
+@click.option("--offline", is_flag=True, help="Check only the page, even if a Hub is configured.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_check(page: str, offline: bool, network: str | None) -> None:
     """Review a challenge page on this machine, line by line, before you publish it.
 
-    The rules are those of the service's readiness review; the Hub's bounds are checked where its values are known.
-    Each finding has its line, its field, what is wrong and what to do. A page that
-    passes may still be refused by a review that reads, and only publishing charges a review.
+    The rules are those of the service's readiness review; the Hub's bounds are checked where its values are known. Each
+    issue names its line, its field, what is wrong and what to do. A page that passes may still be refused by a review
+    with a language model; only publishing charges a review.
     BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     \b
@@ -160,10 +159,10 @@ def poster_check(page: str, offline: bool, network: str | None) -> None:
 
 
 @command("poster:publish-fund", "publish_fund", api=True, sends=True)
-@click.option("--check", is_flag=True, help="Only check page and balance, and show what funding costs; needs no key.")
-@click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role; else the key's account.")
-@click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
-@click.option("--again", is_flag=True, help="Fund this page once more: a further bounty with an escrow of its own.")
+@click.option("--check", is_flag=True, help="Only check page and balance, and show what funding costs; no key needed.")
+@click.option("--poster-address", type=ADDRESS, help="With --check: the account to check; default: the key's account.")
+@click.option("--yes", is_flag=True, help="Do not ask before moving money on mainnet.")
+@click.option("--again", is_flag=True, help="Fund this page once more: another bounty with its own escrow.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_publish_fund(
     page: str,
@@ -177,14 +176,14 @@ def poster_publish_fund(
 ) -> None:
     """Publish a challenge page and fund its bounty from your account.
 
-    Publishes the exact bytes, checks the answer against what it derives itself from the page and the Hub, signs one
-    token authorization that binds every term, and sends createBountyWithAuthorization. A token without
-    authorizations, or an account with code, is funded by an allowance of exactly the escrow instead. Run it again
-    after an interruption: it continues, and once the page is funded it shows the bounty. A page that was funded on
-    another machine is refused unless --again is given. Another page is refused while a bounty that was funded from the
-    same file, or that has the same title, is open or may still come, since a typo cannot be corrected in a funded page;
-    at a terminal you are asked instead. A page that the rules of poster:check have issues with is refused before it is
-    sent. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+    Publishes the exact bytes, compares the answer with the terms it derives itself from the page and the Hub, signs one
+    token authorization that binds every term, and sends createBountyWithAuthorization. A token without authorizations,
+    or an account with code, is funded by an allowance of exactly the escrow instead. If the command was interrupted,
+    run it again: it continues, and once the page is funded it shows the bounty. A page that was funded on another
+    machine is refused unless --again is given. A changed page is refused while a bounty from the same file or with the
+    same title is open or may still be created, since a typo cannot be corrected in a funded page; at a terminal you are
+    asked instead. A page that fails poster:check is refused before it is sent. BOUNTY_CHALLENGE_MD_PATH may be - for
+    stdin.
 
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE); with --check, where it is
@@ -198,7 +197,7 @@ def poster_publish_fund(
     from service_cli.config.settings import CHAIN, load_settings
 
     if poster_address is not None and not check:
-        raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
+        raise argument_error("--poster-address", "needs --check; the key's account funds the bounty.")
     if check:
         from service_cli.chain.signer import account_of
 
@@ -213,7 +212,7 @@ def poster_publish_fund(
 
 @command("poster:open-winning-submission", "open_winning_submission", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
-@click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
+@click.option("--original-names", is_flag=True, help="Keep names that tools act on, such as .git.")
 @click.argument("output_dir", type=OUTPUT_DIR, required=False)
 def poster_open_winning_submission(
     bounty_id: BountyId,
@@ -224,12 +223,12 @@ def poster_open_winning_submission(
 ) -> None:
     """Open the winning Submission of your bounty.
 
-    Makes a one-time key, retrieves the content key sealed to it, checks the envelope against the chain, and writes
-    the files only to OUTPUT_DIR (default winning-submission/<bounty_id>/<submission_commitment>/, which must be
+    Makes a one-time key, retrieves the content key sealed to it, checks the envelope against the chain, and writes the
+    files to OUTPUT_DIR only (default winning-submission/<bounty_id>/<submission_commitment>/, which must be
     new or empty). The server never sees the one-time private key, the content key or the files.
 
-    What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
-    .git is laid out as inert_.git_. --original-names keeps the names.
+    Names that tools act on unasked (.git, .env, .vscode, conftest.py and the like) are changed: .git is written as
+    inert_.git_. --original-names keeps the names.
 
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE, a keystore)
@@ -248,7 +247,7 @@ def poster_open_winning_submission(
 def spec_commitment(page: str) -> None:
     """Hash the exact bytes of a challenge page with the canonical commitment function.
 
-    No network, wallet or configuration. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+    Needs no network, wallet or configuration. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     \b
     Reads:   nothing

@@ -12,11 +12,11 @@ from service_cli.ui.command import command
 
 @command("solver:submit", "submit", api=True, sends=True)
 @click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
-@click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
-@click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
-@click.option("--replace", is_flag=True, help="Put this Submission in the place of the one that is recorded.")
-@click.option("--check", is_flag=True, help="Only show what would be sealed, and what it costs; sends nothing.")
-@click.option("--include-suspicious", is_flag=True, help="Seal files that look like secrets, too, without a question.")
+@click.option("--accept-term-differences", is_flag=True, help="Submit even if the page's terms differ from the chain.")
+@click.option("--without-api", is_flag=True, help="Only record the commitment on chain; upload later, or by hand.")
+@click.option("--replace", is_flag=True, help="Replace the recorded Submission with this one.")
+@click.option("--check", is_flag=True, help="Only show what would be sealed and what it costs; send nothing.")
+@click.option("--include-suspicious", is_flag=True, help="Also seal files that look like secrets, without asking.")
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def solver_submit(
@@ -34,18 +34,19 @@ def solver_submit(
 ) -> None:
     """Seal a directory for the bounty's Guardians, upload it, and record the Submission.
 
-    Only ciphertext leaves this machine. Nobody can read it before the reveal point. Run it again after an
-    interruption: it continues with the same sealed bytes, and tells what is recorded. A changed directory is a new
-    Submission, which counts from its own, later block. It takes the place of yours after a question on a terminal, or
-    with --replace; the place of one that was made on another machine only with --replace. While the API is down,
-    --without-api records the same commitment; the page's terms are then not compared. After the deadline it tells what
-    is recorded, and uploads those bytes again if the storage lost them.
+    Only ciphertext leaves this machine. Nobody can read it before the reveal point. If the command was interrupted, run
+    it again: it continues with the same sealed bytes and shows what is recorded. A changed directory is a new
+    Submission, which counts from its own, later block. It replaces your earlier one after you confirm at a terminal, or
+    with --replace; one made on another machine is replaced only with --replace. While the API is down, --without-api
+    records the same commitment; the page's terms are then not compared. After the deadline the command shows what is
+    recorded, and uploads those bytes again if the storage lost them.
 
-    What .bountyignore at the top of the directory names, as .gitignore does, is left out and listed. What looks like a
-    secret (.env, .git, *.pem, a private key) is sealed only after a question on a terminal, or --include-suspicious.
+    Files named in .bountyignore at the top of the directory (same rules as .gitignore) are left out and listed. Files
+    that look like secrets (.env, .git, *.pem, a private key) are sealed only after you confirm at a terminal, or with
+    --include-suspicious.
 
-    With --solver-address an external wallet signs and sends: what it signs and the call are printed. Running the
-    command again finds what was sent.
+    With --solver-address an external wallet signs and sends: the message to sign and the call are printed. Run the
+    command again to find what was sent.
 
     \b
     Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, a keystore), unless --solver-address is given

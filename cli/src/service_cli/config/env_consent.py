@@ -24,7 +24,7 @@ _TYPED: Final = "the Hub's digits"
 
 
 def require_meant(settings: Settings, key: str | None) -> None:
-    """Refuse to sign with this key variable, or None for a wallet's, for what a ``.env`` chose and nobody confirmed."""
+    """Refuse to sign with this key variable (None for a wallet) for values from a ``.env`` that nobody confirmed."""
     environment = settings.environment
     chosen = sorted(name for name in _CHOICES if environment.fallback.get(name) and not environment.exported.get(name))
     source = None if key is None else environment.source(key)
@@ -39,6 +39,6 @@ def require_meant(settings: Settings, key: str | None) -> None:
         if sys.stdin.readline().strip().lower() == hub[-_DIGITS:]:
             environment.read[_TYPED] = hub
             return
-        message = f"{message} Those are not the last digits of its Hub, {hub}."
-    next_action = "Type the Hub's last digits at a terminal, or export what you mean."
+        message = f"{message} The digits typed are not the last of its Hub, {hub}."
+    next_action = "Type the Hub's last digits at a terminal, or export the variables you mean."
     raise CommandRefused("environment_file_not_confirmed", f"{message} Nothing was signed.", next_action=next_action)

@@ -35,8 +35,8 @@ class EnvFile:
 def read_env_file(path: Path) -> EnvFile | None:
     """Read the file, its variables by python-dotenv's rules, ``${…}`` not expanded; None if there is none.
 
-    Only names that begin with ``SERVICE_`` are used, and only their lines are complained about. Nothing is expanded,
-    since a file that somebody else wrote could put a key of the environment into an address.
+    Only names that begin with ``SERVICE_`` are used, and only mistakes in their lines are reported. Nothing is
+    expanded, since a file that somebody else wrote could put a key of the environment into an address.
     """
     found = _read_text(path)
     if found is None:
@@ -64,7 +64,7 @@ def read_env_file(path: Path) -> EnvFile | None:
 
 
 def _read_text(path: Path) -> tuple[str, bool] | None:
-    """Read the text, and whether other users can read it, too; None if there is no file."""
+    """Read the text, and whether other users can also read it; None if there is no file."""
     if path.is_dir():  # some people call a virtual environment .env
         return None
     try:
@@ -76,7 +76,7 @@ def _read_text(path: Path) -> tuple[str, bool] | None:
     except Unusable as error:
         raise _unreadable(path, str(error), "Fix or remove it.") from None
     if "\0" in text:  # UTF-16, in which no name would be found
-        raise _unreadable(path, "is no text in UTF-8", "Save it as UTF-8.")
+        raise _unreadable(path, "is not UTF-8 text", "Save it as UTF-8.")
     return text, exposed
 
 

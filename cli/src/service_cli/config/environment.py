@@ -34,7 +34,7 @@ SECRETS: Final = (
 )
 """The keys of this client's roles, each set in one of the forms of ``KeyForm``."""
 _ACCOUNT_KEY: Final = "_PRIVATE_KEY"
-_CHECK_PATH: Final = "Check its path and rights."
+_CHECK_PATH: Final = "Check its path and permissions."
 
 
 class KeyForm(Enum):
@@ -109,18 +109,18 @@ class Environment:
         return self.exported.get(name) or self.fallback.get(name) or None
 
     def source(self, name: str) -> KeySource | None:
-        """Return where a key is taken from; refuse two forms of it at one level."""
+        """Return the source of a key; refuse two forms of it at one level."""
         return self._first({form.variable(name): form for form in forms_of(name)})
 
     def passphrase_source(self, name: str) -> KeySource | None:
-        """Return where the passphrase of a key's keystore is taken from."""
+        """Return the source of the passphrase for a key's keystore."""
         return self._first({passphrase_of(name): KeyForm.FILE})
 
     def _first(self, forms: Mapping[str, KeyForm]) -> KeySource | None:
         for level, values in ((_EXPORTED, self.exported), (DOTENV, self.fallback)):
             found = [name for name in forms if values.get(name)]
             if len(found) > 1:
-                message = f"{' and '.join(found)} are set together."
+                message = f"{' and '.join(found)} are both set."
                 raise CommandRefused("configuration_contradictory", message, next_action="Keep one of them.")
             if found:
                 return KeySource(found[0], forms[found[0]], values[found[0]], level)
@@ -152,12 +152,12 @@ class Environment:
 
 
 _EXPORTED_ONLY: Final = {
-    LOCAL_TIME_VARIABLE: "since it takes this machine's clock out of account",
+    LOCAL_TIME_VARIABLE: "since it makes this run ignore this machine's clock",
 }
 
 
 def tell_sources(environment: Environment) -> None:
-    """Name what ``.env`` decides; keys are named where they are used."""
+    """Report the values taken from ``.env``; keys are reported where they are used."""
     decided = [
         printable(name, 80)
         for name, value in sorted(environment.fallback.items())

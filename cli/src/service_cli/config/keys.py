@@ -51,7 +51,9 @@ class LoadedKeys:
         return any(lower.find(key) >= 0 for key in (*self.hexadecimal, *self.age))
 
     def inside_file(self, file: FileIO, progress: Callable[[int], None] = lambda _read: None) -> bool:
-        """Return the same for a file of any length, in constant memory; the file itself may be one that holds a key."""
+        """Return whether a file of any length holds one of the keys, in constant memory; the file may itself be a key
+        file.
+        """
         status = os.fstat(file.fileno())
         if (status.st_dev, status.st_ino) in self.files:
             return True
@@ -85,7 +87,7 @@ def loaded_keys(environment: Environment, *, open_files: bool = True) -> LoadedK
 
 
 def holds_age_key(data: bytes) -> bool:
-    """Return whether an age identity, anybody's, is in these bytes."""
+    """Return whether these bytes hold any age identity."""
     return _AGE.search(data.lower().decode("latin-1")) is not None
 
 
@@ -111,7 +113,7 @@ def _text(path: str) -> list[str]:
         return []
 
 
-_MOVED: Final = "If it was passed on before, move its funds and make a new key."
+_MOVED: Final = "If the key was shared before, move its funds and make a new key."
 
 
 def secrets_among(
@@ -122,17 +124,17 @@ def secrets_among(
     open_key_files: bool,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> tuple[str, ...]:
-    """List those of these entries (path below the directory to size) that look as if they should not be passed on.
+    """List those of these entries (path in the directory, with size) that look as if they should not be shared.
 
-    ``secret_in_artifact`` where one holds a key of this run, whatever it is called.
+    ``secret_in_artifact`` if one holds a key of this run, whatever its name.
     """
     keys, total, done = loaded_keys(environment, open_files=open_key_files), sum(entries.values()), 0
     suspicious: dict[str, None] = {}
     for name, size in entries.items():
         if _holds(keys, directory / name, name, partial(_report, progress, done, total)):
-            shown = "A name in it" if keys.inside(os.fsencode(name)) else printable(name, 200)
-            message = f"{shown} holds a private key of this run: everybody who opens your work would have it."
-            next_action = f"Take it out of the directory. Nothing was sealed. {_MOVED}"
+            shown = "A file name in it" if keys.inside(os.fsencode(name)) else printable(name, 200)
+            message = f"{shown} holds a private key of this run: everyone who opens your work would have it."
+            next_action = f"Remove it from the directory. Nothing was sealed. {_MOVED}"
             raise CommandRefused("secret_in_artifact", message, next_action=next_action)
         if (found := like_a_secret(directory, name)) is not None:
             suspicious[found] = None
@@ -146,11 +148,11 @@ def _report(progress: Callable[[int, int], None], before: int, total: int, read:
 
 
 def check_document(environment: Environment, data: bytes, what: str) -> None:
-    """Refuse a text that everybody will read and that holds a key of this run, or any age identity."""
+    """Refuse a public text that holds a key of this run, or any age identity."""
     if holds_age_key(data) or loaded_keys(environment).inside(data):
-        message = f"{what} holds a private key: everybody could read it."
+        message = f"{what} holds a private key: everyone could read it."
         raise CommandRefused(
-            "secret_in_document", message, next_action=f"Take it out. Nothing was signed or sent. {_MOVED}"
+            "secret_in_document", message, next_action=f"Remove it. Nothing was signed or sent. {_MOVED}"
         )
 
 

@@ -21,8 +21,8 @@ _KEY_LINE: Final = re.compile(KEY_LINE.encode())
 
 
 def like_a_secret(directory: Path, name: str) -> str | None:
-    """Return the path, or the directory above it, whose name is one of those; or a file that begins as a private key
-    does.
+    """Return the path, or the directory above it, if its name suggests a secret, or the path of a file that begins like
+    a private key.
     """
     parts = name.split("/")
     for depth, part in enumerate(parts, 1):

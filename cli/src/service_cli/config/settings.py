@@ -54,20 +54,20 @@ _RECORDED: Final = {
 _ACCOUNT: Final = "an address: 0x and 40 hexadecimal digits"
 _URL: Final = "an http or https address"
 _WANTED: Final = {
-    "SERVICE_CHAIN_ID": "mainnet, staging, local or a chain id of theirs",
+    "SERVICE_CHAIN_ID": "mainnet, staging, local or one of their chain ids",
     "SERVICE_HUB_ADDRESS": _ACCOUNT,
     "SERVICE_ESCROW_TOKEN_ADDRESS": _ACCOUNT,
     "SERVICE_RPC_URL": _URL,
     FURTHER_VARIABLE: "http or https addresses, separated by commas",
     "SERVICE_SUBGRAPH_ENDPOINT": _URL,
-    "SERVICE_API_BASE_URL": "an http or https address, perhaps with a path",
+    "SERVICE_API_BASE_URL": "an http or https address, optionally with a path",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
-    "SERVICE_FINALITY_DEPTH": "a whole number of blocks from 1",
+    "SERVICE_FINALITY_DEPTH": "a whole number of blocks, at least 1",
     "SERVICE_BEACON_URLS": "http or https addresses, separated by commas",
     "SERVICE_BEACON_CHAIN_HASH": "32 bytes in hexadecimal digits",
     "SERVICE_BEACON_PUBLIC_KEY": "96 bytes in hexadecimal digits",
 }
-_HELP: Final = "Set the variables named, or choose another network with --network."
+_HELP: Final = "Set these variables, or choose another network with --network."
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,8 @@ class Settings:
         return self._value("SERVICE_RPC_URL", parse_url, self.record.rpc_url if self.record else None)
 
     def further_rpc_urls(self) -> tuple[str, ...]:
-        """Return endpoints that are asked beside the first one, each once however it is written: what cannot be undone
-        is then not one party's word.
+        """Return the endpoints that are queried besides the first one, each once however it is written, so that
+        irreversible acts do not rest on one party.
         """
         found = {place_of(self.rpc_url()): self.rpc_url()}
         for url in self.named_further():
@@ -167,12 +167,12 @@ class Settings:
         return self.record.beacon if self.record else None
 
     def beacon_urls(self) -> tuple[str, ...]:
-        """Return the beacon's relays, asked one after the other."""
+        """Return the beacon's relays, which are queried in order."""
         known = self._known_beacon()
         return self._value("SERVICE_BEACON_URLS", parse_urls, known.urls if known else None)
 
     def beacon_hash(self) -> Bytes32:
-        """Return the beacon's name; the record's, whatever is set."""
+        """Return the beacon's chain hash; the record's, whatever is set."""
         if (known := self._known_beacon()) is not None:
             return known.chain_hash
         from bounty_protocol.crypto.beacon_info import parse_chain_hash
@@ -188,7 +188,7 @@ class Settings:
         return self._value("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key, None)
 
     def problem(self, name: str) -> CommandRefused | None:
-        """Return why a variable is refused as it is set; None if it is good, or not set."""
+        """Return why the value of a variable is refused; None if it is valid or not set."""
         try:
             _READERS[name](self)
         except CommandRefused as error:
@@ -196,7 +196,7 @@ class Settings:
         return None
 
     def problems(self) -> Iterator[CommandRefused]:
-        """Yield the refusal of each variable that is set wrongly."""
+        """Yield the refusal for each variable with a wrong value."""
         return (found for found in map(self.problem, SHOWN) if found is not None)
 
     def _value(self, name: str, parse: Callable[[str], T], known: T | None) -> T:
@@ -205,7 +205,9 @@ class Settings:
             return _checked(name, parse, text)
         if known is None:
             raise CommandRefused(
-                "configuration_incomplete", f"{name} is not set and not known here.", next_action=_HELP
+                "configuration_incomplete",
+                f"{name} is not set, and this release has no value for it.",
+                next_action=_HELP,
             )
         return known
 
@@ -245,7 +247,7 @@ def load_settings(
 ) -> Settings:
     """Load the deployment of this run; show on stderr what ``.env`` decides, and that it is mainnet by default.
 
-    ``needs`` are refused together if they are missing; with None nothing is, for commands that only look.
+    Missing ``needs`` are refused together; with None nothing is required, for commands that only read.
     """
     environment = environment or Environment.of_process()
     tell_sources(environment)
@@ -263,7 +265,7 @@ def load_settings(
         next_action = "Load the stack's environment: set -a; . .local/stack.env"
         _require("The local network needs", [name for name in wanted if not settings.knows(name)], next_action)
     missing = [name for name in needs if not settings.knows(name)]
-    _require("This release knows no deployment on this network. Its operator gives you", missing, _HELP)
+    _require("This release knows no deployment on this network. Ask its operator for", missing, _HELP)
     return settings
 
 

@@ -17,9 +17,9 @@ class Unusable(Exception):
 
 
 def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tuple[str, bool]:
-    """Read the text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing.
+    """Read the text, and whether other users can also read it; ``FileNotFoundError`` if there is no file.
 
-    ``errors`` is what becomes of bytes that are no text. Whoever writes into a pipe is waited for.
+    ``errors`` says how bytes that are not text are handled. For a pipe, wait for its writer.
     """
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)) as file:
@@ -30,7 +30,7 @@ def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tu
                 os.set_blocking(file.fileno(), True)
                 data = file.read(MAX_KEY_FILE + 1)
             else:
-                raise Unusable("is no regular file")
+                raise Unusable("is not a regular file")
     except FileNotFoundError:
         raise
     except IsADirectoryError:

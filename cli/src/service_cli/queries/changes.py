@@ -17,7 +17,7 @@ from service_cli.ui.output import emit
 def watch_changes(settings: Settings) -> NoReturn:
     """Run the command ``bounty:watch`` without a bounty: print each final event so far and from now on, in order.
 
-    An event that is not final yet holds back those after it. Ends only by an error that lasts.
+    An event that is not final yet delays those after it. It ends only with an error that lasts.
     """
     api, after, outage = api_of(settings), 0, Outage()
     while True:

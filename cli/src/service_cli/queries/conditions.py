@@ -86,10 +86,10 @@ def read_conditions(chain: ChainClient) -> HubConditions:
 
 
 def require_same_token(served: Deployment, token: EscrowToken) -> None:
-    """Refuse a token that the API describes otherwise than the chain: amounts are read with its decimals."""
+    """Refuse a token that the API describes differently from the chain: amounts are read with its decimals."""
     shown = served.escrow_token
     if shown.address != token.address:
-        message = f"The API's escrow token is {shown.address}, not {token.address} as on the chain."
+        message = f"The API's escrow token is {shown.address}; the chain has {token.address}."
         raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
     if shown.decimals != token.decimals:
         raise decimals_mismatch({"the RPC endpoint": token.decimals, "the API": shown.decimals})
@@ -104,7 +104,7 @@ def check_terms(conditions: HubConditions, page: ChallengePage, poster: Address 
     if issues:
         message = "The Hub would not create a bounty on this page's terms."
         is_poster_alone = [issue.path for issue in issues] == ["poster"]
-        change = "Use another account" if is_poster_alone else "Change the page where the issues point"
+        change = "Use another account" if is_poster_alone else "Change the lines named in the issues"
         next_action = f"{change} and run the command again."
         raise CommandRefused("terms_refused", message, issues=issues, next_action=next_action)
 
@@ -116,7 +116,7 @@ _DECIMALS = 6
 def escrow_for(settings: Settings, award: TokenAmount, named: str | None) -> tuple[HubConditions, TokenAmount]:
     """Return the least escrow that leaves ``award`` for the winner.
 
-    ``named`` is the token's name as it was written; one that is not this deployment's own is mentioned.
+    ``named`` is the token's name as typed; if it is not this deployment's token, say so.
     """
     conditions = read_conditions(ChainClient(settings))
     token = conditions.constants.token
@@ -124,7 +124,10 @@ def escrow_for(settings: Settings, award: TokenAmount, named: str | None) -> tup
         message = f"The escrow token has {token.decimals} decimals, not {_DECIMALS}: the award cannot be read safely."
         raise CommandRefused("award_unclear", message, next_action="Write escrow_amount in smallest units by hand.")
     if named is not None and named.casefold() != token.symbol.casefold():
-        warn(f"note: this Hub pays in {printable(token.symbol)}; the award is read as that, not as {named}")
+        warn(
+            f"note: this Hub pays in {printable(token.symbol)}; the award is read as {printable(token.symbol)}, not as "
+            f"{named}"
+        )
     escrow = least_escrow(award, conditions)
     return conditions, escrow
 
@@ -138,7 +141,7 @@ class Shares(NamedTuple):
 
 
 def fees_of(escrow: TokenAmount, conditions: HubConditions) -> Shares:
-    """Return the shares of an escrow, by the Hub's present fees."""
+    """Return the shares of an escrow, by the Hub's current fees."""
     protocol, guardian = conditions.fees(escrow)
     return Shares(TokenAmount(escrow - protocol - guardian), TokenAmount(guardian), TokenAmount(protocol))
 

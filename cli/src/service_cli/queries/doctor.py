@@ -53,7 +53,10 @@ def examine(settings: Settings, account: Address | None) -> None:
     failed: list[str] = []
     for name, check in checks:
         if name in _ON_THE_CHAIN and "chain" in failed:
-            detail, fix = "skipped, because the chain check failed", "Fix the chain check first, then run it again."
+            detail, fix = (
+                "skipped, because the chain check failed",
+                "Fix the chain check first, then run the command again.",
+            )
             emit(DoctorCheck(name, ok=False, detail=detail, fix=fix))
             continue
         try:
@@ -63,11 +66,11 @@ def examine(settings: Settings, account: Address | None) -> None:
             failed.append(name)
     if failed:
         message = f"These checks failed: {', '.join(failed)}."
-        raise CommandRefused("unhealthy", message, next_action="Do what the failed checks name, then run it again.")
+        raise CommandRefused("unhealthy", message, next_action="Fix the failed checks, then run the command again.")
 
 
 def _settings(settings: Settings) -> str:
-    """Say whether every value that is set would be taken, also those that only some commands need."""
+    """Say whether every set value is valid, including those that only some commands need."""
     refused = list(settings.problems())
     for name in SECRETS:
         try:
@@ -77,7 +80,7 @@ def _settings(settings: Settings) -> str:
     if refused:
         problems, actions = " ".join(one.message for one in refused), " ".join(one.next_action for one in refused)
         raise CommandRefused("configuration_malformed", problems, next_action=actions)
-    return "each that is set has the form that it is to have"
+    return "all settings are well-formed"
 
 
 def _chain(settings: Settings) -> str:
@@ -86,7 +89,7 @@ def _chain(settings: Settings) -> str:
 
 
 def _further(settings: Settings) -> str:
-    """Say whether each further endpoint has the block that the first one has finalized."""
+    """Say whether each further endpoint has the first one's finalized block."""
     chain = ChainClient(settings)
     final = chain.finalized()
     for other in chain.further:
@@ -112,7 +115,7 @@ def _roster(settings: Settings) -> str:
     active = sum(bool(member.last_active_at) for member in roster.members)
     agree = f"{roster.quorum} of {len(roster.members)} Guardians must agree"
     found = f"version {roster.version}; {agree}; {active} have been active"
-    return found if until is None else f"{found}; another takes effect at {moment(until, chain.latest().time)}"
+    return found if until is None else f"{found}; a new one takes effect at {moment(until, chain.latest().time)}"
 
 
 def _delivery(settings: Settings) -> str:
@@ -140,7 +143,7 @@ def _api(settings: Settings) -> str:
             ("token", served.escrow_token.address, settings.escrow_token()),
         )
         differing = [f"{what} {theirs} instead of {ours}" for what, theirs, ours in pairs if theirs != ours]
-        message = f"The API is another deployment's: {', '.join(differing)}."
+        message = f"The API belongs to another deployment: {', '.join(differing)}."
         raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
     return settings.api_base_url()
 

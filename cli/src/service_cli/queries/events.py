@@ -140,7 +140,7 @@ class RevertedEvent(Event):
 
     EVENT: ClassVar[str] = "bounty_watch.event_removed"
     WHEN: ClassVar[str] = "after a reorg"
-    SAYS: ClassVar[str] = "Taken back: block {block_number} was replaced, and what happened in it no longer counts."
+    SAYS: ClassVar[str] = "Withdrawn: block {block_number} was replaced by a reorg, and its events no longer count."
     bounty_id: BountyId
     tx_hash: Bytes32
     block_number: BlockNumber
@@ -175,7 +175,7 @@ class FinalBounty(Event):
 
     def says(self) -> str:
         how = "without a winner" if self.winner is None else "and awarded"
-        return f"Ended. Bounty {{bounty_id}} is final {how}: {REASONS[self.settlement_reason.value]}."
+        return f"Done. Bounty {{bounty_id}} is final {how}: {REASONS[self.settlement_reason.value]}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     )
     owed = _print_owed(api_of(settings), subgraph, path, versions)
     if not bounties and not owed:
-        known = "that the index knows of; look again once it has caught up" if lags(settings, now, indexed) else "now"
+        known = "that the index knows of; check again once it has caught up" if lags(settings, now, indexed) else "now"
         say(f"nothing waits for this Guardian {known}")
     return Judgeable(judged, owed)
 
@@ -138,14 +138,16 @@ def _bounties(
         found |= {one.bounty_id: replace(one, verdicts=one.verdicts[:1]) for one in bounties}
         page, last = len(bounties), max(found, default=0)
     if page == PAGE:
-        warn(f"only the oldest {len(found)} open bounties were looked at")
+        warn(f"only the oldest {len(found)} open bounties were checked")
     return dict(sorted(found.items(), key=lambda item: item[1].judging_deadline))
 
 
 def _submissions(
     subgraph: ApiClient, path: str, bounty_ids: list[BountyId]
 ) -> dict[BountyId, list[JudgeableSubmission]]:
-    """Read each bounty's Submissions, in pages: however many strangers make, no refused size is asked for."""
+    """Read each bounty's Submissions in pages, so that however many strangers make, no request is refused for its
+    size.
+    """
     found: dict[BountyId, list[JudgeableSubmission]] = {bounty_id: [] for bounty_id in bounty_ids}
     waiting, count = [(bounty_id, "") for bounty_id in bounty_ids], 0
     while waiting and count < MOST_SUBMISSIONS:
@@ -164,12 +166,12 @@ def _submissions(
                 waiting.append((bounty_id, page[-1].solver_address))
     if waiting:
         some_of = ", ".join(str(bounty_id) for bounty_id, _ in waiting[:LISTS])
-        warn(f"not all Submissions were looked at, of bounty {some_of}")
+        warn(f"not all Submissions were checked, of bounty {some_of}")
     return found
 
 
 def _require_next(keys: Sequence[K], most: int, name: str) -> None:
-    """Refuse a page whose keys do not go on after ``first``, the last page's: it could be the same for ever."""
+    """Refuse a page whose keys do not continue after the previous page's: it could repeat forever."""
     if len(keys) > most + 1 or any(one >= other for one, other in pairwise(keys)):
         raise _malformed(f"next {name}")
 
@@ -200,7 +202,7 @@ def _print_bounty(
 def _is_of_others(
     settings: Settings, hub: Address, guardian: Address, bounty_id: BountyId, own: IndexedVerdict
 ) -> bool:
-    """Return whether this machine signed or recorded a Verdict, and this is another one."""
+    """Return whether this machine signed or recorded a Verdict and this is a different one."""
     names, here = ("verdict", str(bounty_id), guardian), set[str]()
     for *_, report in journals_below(settings.chain_id, hub, *names):
         with open_journal(settings.chain_id, hub, *names, report) as journal:
@@ -218,7 +220,7 @@ def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[o
         shown += [owed for bounty in ours if (owed := _owed(api, bounty)) is not None]
         if len(bounties) < PAGE:
             return tuple(shown)
-    warn(f"only the newest {MOST_AWARDS} awards were looked at")
+    warn(f"only the newest {MOST_AWARDS} awards were checked")
     return tuple(shown)
 
 
@@ -257,5 +259,5 @@ def _read(shape: type[T], value: dict[str, object]) -> T:
 
 
 def _malformed(name: str) -> CommandFailed:
-    message = f"The subgraph's answer has no {name} where there should be one."
+    message = f"The subgraph's answer lacks {name}."
     return CommandFailed(MALFORMED, message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")

@@ -19,9 +19,9 @@ class JudgeableSubmission:
 
 
 REPLACED: Final = (
-    "it is not the one that this machine recorded. If you did not replace it elsewhere, somebody else has your "
-    "account's key: record yours again with --replace before the deadline, tell the other Guardians, and have the "
-    "roster changed"
+    "it is not the one that this machine recorded. If you did not replace it elsewhere, someone else has your "
+    "account's key: record yours again with --replace before the deadline, tell the other Guardians, and ask the "
+    "owner for a new roster"
 )
 """For a Guardian whose Verdict was replaced (docs/guardian.md, "When a Guardian's key is stolen")."""
 

@@ -50,12 +50,12 @@ def present_time(settings: Settings, api: ApiClient, indexed: int) -> int:
     """Return the later one of an index's newest block and the API's ``Date``; report an index that lags."""
     now = max(api.now(), indexed)
     if lags(settings, now, indexed):
-        warn(f"note: the index is {duration(now - indexed)} behind: what happened since is not shown yet")
+        warn(f"note: the index is {duration(now - indexed)} behind: newer events are not shown yet")
     return now
 
 
 def lags(settings: Settings, now: int, indexed: int) -> bool:
-    """Return whether the index lacks what happened of late; a local chain may make a block only for a transaction."""
+    """Return whether the index lacks recent events; a local chain may make a block only for a transaction."""
     return now - indexed > LAG_SECONDS and settings.chain_id != LOCAL_CHAIN_ID
 
 

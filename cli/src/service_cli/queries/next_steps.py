@@ -12,7 +12,7 @@ STATUS: Final = "service-cli status"
 
 
 def for_reader(bounty_id: BountyId, *, is_final: bool, accepting: bool) -> str:
-    """Return the next step for anyone who looks at a bounty, of whom no account is known."""
+    """Return the next step for a reader of a bounty whose account is unknown."""
     if is_final:
         return STATUS
     return f"service-cli solver:submit --check {bounty_id} DIRECTORY" if accepting else watching(bounty_id)
@@ -37,7 +37,7 @@ def for_guardian(bounty_id: BountyId, bounty: "BountyView", *, has_unopened: boo
 
 
 def judging(bounty_id: BountyId, *, has_unopened: bool) -> str:
-    """Return the next step for a Guardian whose Verdict an open bounty waits for: how one is given, if all is open."""
+    """Return the next step for a Guardian whose Verdict is awaited: how to give one, if everything is opened."""
     return f"service-cli guardian:{f'open {bounty_id}' if has_unopened else f'verdict {bounty_id} -h'}"
 
 

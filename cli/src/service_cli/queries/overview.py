@@ -136,14 +136,14 @@ def _state(detail: BountyDetail, now: int) -> str:
 
 
 def _notes(detail: BountyDetail, page: ChallengePage | None) -> Iterator[str]:
-    """Yield what keeps the page from being taken as the terms."""
+    """Yield the reasons why the page cannot be trusted as the terms."""
     if detail.withheld is not None:
         yield f"The page is {withheld_text(detail.withheld)}. Compare your copy: service-cli spec-commitment FILE."
     elif detail.challenge is None:
         yield "The page is not available, or not the one that was committed."
     elif page is None:
-        yield "The page is not the one that was committed, or not in the form of a page; it is shown as it came."
+        yield "The page is not the one that was committed, or not in the form of a page; it is shown as received."
     elif detail.challenge_terms is not None and not detail.challenge_terms.matches:
-        yield "The page states other terms than the chain; the chain's count."
+        yield "The page's terms differ from the chain's; those on chain count."
     if (more := detail.active_submission_count - _MOST_SUBMISSIONS) > 0:
         yield f"{more} more Submissions are listed with --json."

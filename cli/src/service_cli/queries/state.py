@@ -52,7 +52,7 @@ class BountyState:
 
     @property
     def is_accepting(self) -> bool:
-        """Whether it takes Submissions, by the chain's clock."""
+        """Whether the bounty accepts Submissions, by the chain's clock."""
         status = BountyStatus.OPEN if self.bounty.outcome is None else BountyStatus.FINAL
         return self.bounty.schedule.accepting(status, self.now)
 
@@ -86,8 +86,8 @@ def _ask(chain: ChainClient, bounty_id: BountyId) -> ChainClient:
 def require_same(
     chain: ChainClient, state: BountyState, api: ApiClient, what: str = LAST_CHANGE
 ) -> Mapping[str, object]:
-    """Return the API's detail once the bounty's last change is final in its index, and all of it is as the chain has
-    it; ``what`` is waited for, in words.
+    """Return the API's detail once the bounty's last change is final in its index and everything matches the chain;
+    ``what`` says what is waited for.
     """
 
     detail = _wait_finalized(api, state.bounty_id, what)
@@ -111,8 +111,8 @@ def require_same(
 def require_same_terms(
     chain: ChainClient, state: BountyState, detail: Mapping[str, object], ended: Mapping[str, object] | None = None
 ) -> None:
-    """Refuse when API and chain show bounties of different terms, or ends where they are named: one of the two
-    endpoints is wrong, maybe on purpose."""
+    """Refuse if API and chain show bounties with different terms, or outcomes if given: one of the two is wrong,
+    perhaps on purpose."""
     bounty = state.bounty
     facts = {
         "poster_address": bounty.poster,
@@ -135,7 +135,7 @@ def require_same_terms(
 
 
 def roster_shown(roster: Roster) -> dict[str, object]:
-    """Return a roster as the API has to show it, but for what changes with a Guardian's signs of life."""
+    """Return a roster as the API must show it, except for values that change with a Guardian's activity."""
     members = {
         place: {"guardian_address": one.guardian_address, "encryption_public_key": one.encryption_public_key}
         for place, one in enumerate(roster.members)
@@ -149,7 +149,7 @@ def roster_shown(roster: Roster) -> dict[str, object]:
 
 
 def _wait_finalized(api: ApiClient, bounty_id: BountyId, what: str) -> Mapping[str, object]:
-    """Return the detail once the bounty's last change is final; an unknown bounty may only not be indexed yet."""
+    """Return the detail once the bounty's last change is final; an unknown bounty may simply not be indexed yet."""
     ends, shown = time.monotonic() + PATIENCE_SECONDS, False
     with Waiting("waiting") as waiting:
         while time.monotonic() < ends:
@@ -174,7 +174,7 @@ Expected = Mapping[str, object] | Mapping[int, object] | Mapping[str | int, obje
 
 def differences(answer: object, expected: Expected, path: str = "") -> Iterator[tuple[str, object, object]]:
     """Yield ``(name, theirs, ours)`` where an answer lacks or contradicts what is expected; integer keys are list
-    places.
+    indexes.
     """
     for key, ours in expected.items():
         name = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
@@ -204,10 +204,10 @@ def _shown(value: object) -> str:
 
 
 def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
-    """Refuse a page that does not hash to the commitment, or states other terms than the chain: anyone can create a
+    """Refuse a page that does not hash to the commitment, or whose terms differ from the chain's: anyone can create a
     bounty on any commitment."""
     page = detail.get("challenge")
-    next_action = "Read both; to go on anyway add --accept-term-differences."
+    next_action = "Read both; to continue anyway, add --accept-term-differences."
     error = detail.get("error")
     if page is None and isinstance(error, dict) and error.get("code") == "bounty_challenge_withheld":
         message = printable(error.get("message"), 1_000)
@@ -219,13 +219,13 @@ def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
     try:
         parsed = parse_challenge(page.encode())
     except ServiceError as error:
-        message = "The page behind the commitment states no terms that can be read."
+        message = "The committed page states no terms that can be read."
         raise CommandRefused(
             "challenge_terms_mismatch", message, issues=error.issues, next_action=next_action
         ) from error
     if found := term_differences(parsed, bounty):
         issues = [Issue(one.field, f"the page says {one.page}, the chain {one.chain}") for one in found]
-        message = "The challenge page states other terms than the chain."
+        message = "The challenge page's terms differ from the chain's."
         raise CommandRefused("challenge_terms_mismatch", message, issues=issues, next_action=next_action)
 
 
@@ -236,8 +236,8 @@ def require_reveal_point(chain: ChainClient, bounty: BountyView) -> UnixSeconds:
     """Refuse with ``reveal_point_wrong`` unless the reveal point follows from a deadline that is still to come; return
     the latest time that anyone gives.
 
-    The Hub's delay is immutable and was compared with the network's record, or what is configured in its place. So
-    whoever lies about the deadline, in all endpoints at once, has nothing sealed for less than that delay.
+    The Hub's delay is immutable and was compared with the network's record or its configured replacement. So even
+    if all endpoints lie about the deadline, nothing is sealed for less than that delay.
     """
     delay, now = chain.settings.reveal_delay(), latest_moment(chain)
     if (wrong := wrong_reveal_point(bounty.submission_deadline, bounty.reveal_at, delay, now)) is not None:
@@ -246,24 +246,24 @@ def require_reveal_point(chain: ChainClient, bounty: BountyView) -> UnixSeconds:
 
 
 def require_closed(chain: ChainClient, reveal_at: UnixSeconds) -> None:
-    """Refuse to let sealed work out that can be opened by now, because sealing and uploading took that long."""
+    """Refuse to release sealed work that can already be opened because sealing and uploading took too long."""
     if reveal_at <= (now := latest_moment(chain)):
         message = f"The reveal point was {moment(reveal_at, now)}: anyone who has the Guardians' keys could open this."
-        raise CommandRefused("reveal_point_wrong", message, next_action="What was sealed stays on this machine.")
+        raise CommandRefused("reveal_point_wrong", message, next_action="The sealed bytes stay on this machine.")
 
 
 def wrong_reveal_point(
     deadline: UnixSeconds, reveal_at: UnixSeconds, delay: int, now: UnixSeconds
 ) -> CommandRefused | None:
-    """Return why nothing is sealed until a reveal point, at the latest time that anyone gives; None if it is right."""
+    """Return why a reveal point is refused, by the latest time that any source gives; None if it is right."""
     expected = UnixSeconds(deadline + delay)
     if reveal_at != expected:
         message = f"The reveal point is not {moment(reveal_at, now)}: the deadline makes it {moment(expected, now)}."
         next_action = "Nothing was sealed. Use another RPC endpoint."
         return CommandRefused("reveal_point_wrong", message, next_action=next_action)
     if deadline <= now:
-        message = f"Submissions closed at {moment(deadline, now)}: what is sealed now can be opened too soon."
-        next_action = "Nothing was sealed. If they are still open by other clocks, set this machine's."
+        message = f"Submissions closed at {moment(deadline, now)}: work sealed now could be opened too soon."
+        next_action = "Nothing was sealed. If the bounty is still open by other clocks, set this machine's clock."
         return CommandRefused("reveal_point_wrong", message, next_action=next_action)
     return None
 
@@ -279,7 +279,7 @@ def final_winner(chain: ChainClient, state: BountyState, api: ApiClient) -> Pair
         with chain_errors():
             view = each.hub.bounty(state.bounty_id, finalized)
         if view is None or view.outcome is not Outcome.AWARDED:
-            message = f"The award is not in a block that the chain has finalized, as {each.named} has it."
+            message = f"According to {each.named}, the block of the award is not finalized."
             next_action = "Run the command again when the block is finalized."
             raise CommandFailed("not_finalized", message, next_action=next_action)
         if (view.winner, view.winning_submission) != winner:

@@ -110,10 +110,10 @@ def show_status(
     for task in tasks:
         emit(task)
     if not_there := [str(bounty_id) for bounty_id, view in look.views.items() if view is None]:
-        what = f"what waits in bounty {', '.join(not_there[:20])}"
-        look.note(what, "the RPC endpoint does not have it, and may be a block behind.")
+        what = f"what waits for you in bounty {', '.join(not_there[:20])}"
+        look.note(what, "the RPC endpoint does not show it, and may be a block behind.")
     for account in look.cut:
-        warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
+        warn(f"{account} has more bounties than are checked ({most_bounties} a role): more may wait for it")
     emit(StatusTotal(len(accounts), len(tasks), len(look.unknown) + len(look.cut)))
     return AccountsAtWork(tuple(held), tuple(tasks), tuple(look.cut), tuple(look.unknown))
 
@@ -142,13 +142,15 @@ class _Look:
         self._has_answers = True
 
     def note(self, what: str, reason: str) -> None:
-        """Note what is not known. The reason goes to stderr alone: whoever was asked may have written it."""
+        """Report something that is not known. The reason goes only to stderr, since the queried party may have written
+        it.
+        """
         self.unknown.append(what)
         warn(f"{what} is not known: {reason}")
 
     def bounties(self, account: Address) -> Iterator[tuple[BountyId, BountyView]]:
         """Yield the account's bounties by the API's lists. Every open bounty has the newest roster, so those to judge
-        now are asked for apart: among all of a Guardian's they are the older ones.
+        now are requested separately: they are among a Guardian's older ones.
         """
         found = set[BountyId]()
         for name, to_judge in _LISTS:
@@ -166,7 +168,7 @@ class _Look:
                 yield bounty_id, view
 
     def tasks(self, bounty_id: BountyId, bounty: BountyView, account: Address) -> Iterator[WaitingTask]:
-        """Yield what waits for the account in a bounty."""
+        """Yield what the account can do in a bounty."""
         chain, guards = self.chain, account in self.chain.pinned_roster(bounty).accounts
         if bounty.outcome is None:
             if guards and bounty.has_submissions and bounty.reveal_at <= self.now < bounty.judging_deadline:
@@ -193,8 +195,8 @@ class _Look:
             yield WaitingTask(account, bounty_id, "open", None, opening)
 
     def _is_owed(self, bounty_id: BountyId, bounty: BountyView) -> bool:
-        """Return whether a Poster waits for a winning key. Only the API knows, and is asked once; False if it cannot
-        say.
+        """Return whether a Poster is waiting for a winning key. Only the API knows, and it is queried once; False if it
+        cannot say.
         """
         if bounty_id not in self._owed:
             try:
@@ -207,7 +209,7 @@ class _Look:
         return self._owed[bounty_id]
 
     def to_upload_again(self, account: Address) -> Iterator[WaitingTask]:
-        """Yield work of this Solver that the service reports as lost, if it is the work that the contract has."""
+        """Yield work of this Solver that the service reports as lost, if the contract records that work."""
         try:
             subgraph, path = subgraph_of(self.chain.settings)
             answer = subgraph.post_json(path, {"query": LOST, "variables": {"solver": account}}, patient=False).json()

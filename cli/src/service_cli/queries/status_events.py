@@ -66,11 +66,11 @@ class StatusTotal(Event):
 
     def says(self) -> str:
         if not self.accounts:
-            return "No key is configured and no --address is given. service-cli doctor looks at what is set."
+            return "No key is configured and no --address is given. service-cli doctor checks what is set."
         waiting = "Nothing waits for you"
         if self.tasks:
             waiting = "1 thing waits for you" if self.tasks == 1 else f"{self.tasks} things wait for you"
-        return f"{waiting}, as far as is known: not everything could be looked at." if self.unknown else f"{waiting}."
+        return f"{waiting}, as far as is known: not everything could be checked." if self.unknown else f"{waiting}."
 
     def facts(self, now: int) -> object:
         return None

@@ -57,7 +57,7 @@ class CommitmentBeginning:
         return CommitmentBeginning(text.lower())
 
     def of(self, pairs: Iterable[Pair], where: str, next_action: str) -> Pair:
-        """Return the one Submission that it names of those ``where``; refuse none or several."""
+        """Return the only Submission ``where`` that has this prefix; refuse none or several."""
         named = [each for each in pairs if each[1].startswith(self.text)]
         if len(named) == 1:
             return named[0]
@@ -74,12 +74,12 @@ Choice = Pair | CommitmentBeginning
 
 
 def chosen_here(chain: ChainClient, bounty_id: BountyId, choice: Choice) -> Pair:
-    """Return the Submission that is meant, in full or among those that were opened on this machine."""
+    """Return the named Submission: given in full, or by prefix among those opened on this machine."""
     if not isinstance(choice, CommitmentBeginning):
         return choice
     notes = journals_below(chain.chain_id, chain.hub.address, "opened", str(bounty_id))
     opened = [(Address(solver), Bytes32(commitment)) for *_, solver, commitment in notes]
-    action = f"Open it: service-cli guardian:open {bounty_id}. Or name it by its Solver and its whole commitment."
+    action = f"Open it: service-cli guardian:open {bounty_id}. Or name its Solver and its whole commitment."
     return choice.of(opened, f"of bounty {bounty_id} that was opened on this machine", action)
 
 
@@ -100,21 +100,21 @@ def recorded_submissions(chain: ChainClient, api: ApiClient | None, bounty_id: B
 
 
 def first_blocks(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> list[BlockNumber]:
-    """List the blocks to try, the last of them one from which the whole log is read if that is known."""
+    """List the start blocks to try; the last one covers the whole log, if its start is known."""
     whole = first_block(chain)
     if whole is not None and chain.tip() - whole <= LONG_LOG:
         return [whole]
     hint = None if api is None else _hint(api, bounty_id)
     starts = [start for start in (hint, whole) if start is not None]
     if not starts:
-        message = "Neither this release nor the API says from which block the Hub's log is to be read."
+        message = "Neither this release nor the API says at which block the Hub's log starts."
         next_action = "Name one Submission by Solver and commitment."
         raise CommandRefused("configuration_incomplete", message, next_action=next_action)
     return starts
 
 
 def _hint(api: ApiClient, bounty_id: BountyId) -> BlockNumber | None:
-    """Return the block of the creation by the index."""
+    """Return the block of the creation according to the index."""
     try:
         answer = api.post_json("/subgraph", {"query": _QUERY, "variables": {"id": str(bounty_id)}}).json()
     except (CommandFailed, CommandRefused):
@@ -136,7 +136,7 @@ class Listing:
 
 
 def listing(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> Listing:
-    """List the Submissions in the order of the chain, compared with the API's list if that answers."""
+    """List the Submissions in chain order, compared with the API's list if it answers."""
     found = agreed(chain, Fact.SUBMISSION, lambda each: recorded_submissions(each, api, bounty_id))
     try:
         detail = None if api is None else bounty_detail(api, bounty_id).read(BountyDetail)

@@ -63,7 +63,9 @@ def recorded_verdicts(chain: ChainClient, api: ApiClient, bounty_id: BountyId) -
             return [last[guardian] for guardian in wanted]
     if wanted:
         message = "The RPC endpoint's log lacks a Verdict that the Hub has."
-        raise CommandFailed("log_incomplete", message, next_action="Run it again, or use another RPC endpoint.")
+        raise CommandFailed(
+            "log_incomplete", message, next_action="Run the command again, or use another RPC endpoint."
+        )
     return []
 
 

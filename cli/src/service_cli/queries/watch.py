@@ -75,10 +75,10 @@ class Outage:
     began: float | None = None
 
     def note(self, failure: CommandFailed | CommandRefused) -> None:
-        """Note one more question without an answer; raise the failure after ``PATIENCE_SECONDS``."""
+        """Count another unanswered request; raise the failure after ``PATIENCE_SECONDS``."""
         if self.began is None:
             self.began = time.monotonic()
-            say(f"{failure.message} Asking again until it answers.")
+            say(f"{failure.message} Retrying until it answers.")
         elif time.monotonic() - self.began > PATIENCE_SECONDS:
             raise failure
         self.pause = min(2 * self.pause, _MOST_SECONDS)
@@ -102,7 +102,7 @@ class _Watch:
     seconds_left: int | None = None
 
     def look(self) -> BountyView | None:
-        """Print what is new; return the bounty once its end is final."""
+        """Print what is new; return the bounty once its outcome is final."""
         head = self.chain.latest()
         final = self.chain.finalized().number
         self._print_news(head.number)
@@ -124,7 +124,7 @@ class _Watch:
         return None
 
     def _print_news(self, head: BlockNumber) -> None:
-        """Print logs that were not there at the last look, and those whose block is gone."""
+        """Print logs that are new since the last poll, and those whose block is gone."""
         logs = hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head)
         own = ((log, what) for log, what in logs if bounty_of(what) == self.bounty_id)  # not a number of another event
         found = {(log.block_hash, log.log_index): (log, what) for log, what in own}
@@ -143,8 +143,8 @@ class _Watch:
         self.printed = unknown | {place: log for place, (log, _) in found.items()}
 
     def _is_replaced(self, log: Log, head: BlockNumber) -> bool:
-        """Return whether the chain has another block in the place of a log's. Above this look's head that is unknown:
-        one of an endpoint's nodes may be behind.
+        """Return whether the chain has replaced a log's block. Above the head of this poll that is
+        unknown: one of an endpoint's nodes may be behind.
         """
         if log.block_number > head:
             return False

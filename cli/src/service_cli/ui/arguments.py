@@ -55,21 +55,21 @@ class Value(click.ParamType[object]):
 
 
 def offer_files(incomplete: str) -> "list[CompletionItem]":
-    """Have the shell complete a path as it does everywhere."""
+    """Let the shell complete a path as usual."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]
 
 
 def offer_directories(incomplete: str) -> "list[CompletionItem]":
-    """Have the shell complete directories alone."""
+    """Let the shell complete only directories."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="dir")]
 
 
 def offer_of(values: Callable[[], Iterable[str]]) -> Callable[[str], "list[CompletionItem]"]:
-    """Offer those of these values that begin with what was typed."""
+    """Offer the values that begin with what was typed."""
 
     def offers(incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
@@ -113,7 +113,7 @@ _AMOUNT: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,18})?")
 def _ether(text: str) -> int:
     """Parse ether to wei."""
     if _AMOUNT.fullmatch(text) is None:
-        raise ValueError("digits, perhaps with a point and at most 18 more, as in 0.01")
+        raise ValueError("digits, optionally followed by a point and up to 18 more, as in 0.01")
     whole, _, part = text.partition(".")
     return int(whole) * 10**18 + int(part.ljust(18, "0"))
 
@@ -143,7 +143,7 @@ MAX_BYTES: Final = 256 * 1024
 
 
 def read_document(path: str, most_bytes: int = MAX_BYTES) -> bytes:
-    """Read the exact bytes, at most 256 KiB unless it may be more."""
+    """Read the exact bytes, by default at most 256 KiB."""
     try:
         if path == "-":
             data = sys.stdin.buffer.read(most_bytes + 1)
@@ -167,14 +167,14 @@ def require_new(directory: "Path") -> None:
         is_good = (
             directory.is_dir() and not directory.is_symlink() and os.access(directory, os.R_OK | os.W_OK | os.X_OK)
         )
-        problem = "" if is_good and not any(directory.iterdir()) else "has to be new, or empty and yours to write"
+        problem = "" if is_good and not any(directory.iterdir()) else "must be new, or empty and writable by you"
     else:
         above = next(parent for parent in directory.absolute().parents if os.path.lexists(parent))
         is_good = above.is_dir() and os.access(above, os.W_OK | os.X_OK)
-        problem = "" if is_good else f"cannot be made in {above}"
+        problem = "" if is_good else f"cannot be created in {above}"
     if problem:
         message = f"The output directory {directory} {problem}."
-        raise CommandRefused("output_refused", message, next_action="Name another OUTPUT_DIR, or empty that one.")
+        raise CommandRefused("output_refused", message, next_action="Name another OUTPUT_DIR, or empty this one.")
 
 
 _HEX: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")
@@ -185,12 +185,12 @@ _NAMED: Final = re.compile(
 _TAKE_A_COMMITMENT: Final = {"guardian:open", "guardian:verdict", "guardian:deliver-key"}
 _REASON: Final = (
     "an argument looks like a private key. Other users of this machine can read arguments, and your shell keeps them: "
-    "set the key in the environment (or NAME_FILE to a file of mode 600). If it was a key of value, move its funds."
+    "set the key in the environment (or NAME_FILE to a file of mode 600). If the key holds funds, move them."
 )
 
 
 def key_in_arguments(arguments: Sequence[str]) -> str | None:
-    """Return why these arguments are refused, or None. The values themselves stay out of the answer."""
+    """Return why these arguments are refused, or None. The reason never contains the values themselves."""
     values = [part for word in arguments for part in (word, word.partition("=")[2])]
     if any(_AGE.search(word) for word in arguments) or any(_NAMED.fullmatch(word) for word in arguments):
         return _REASON
@@ -202,7 +202,7 @@ def key_in_arguments(arguments: Sequence[str]) -> str | None:
 
 @contextmanager
 def redacting() -> Iterator[None]:
-    """Take what looks like a key out of a usage error, and see to it that it comes with a usage line."""
+    """Remove what looks like a key from a usage error, and ensure that it has a usage line."""
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:

@@ -69,7 +69,7 @@ class Program(click.Command):
 def require_supported() -> None:
     """End with a sentence on a system without the locks that keep money from being sent twice."""
     if os.name == "nt" or sys.platform.startswith("win"):
-        warn("This client does not run on Windows itself. Install it inside WSL 2: https://aka.ms/wsl")
+        warn("This client does not run on Windows directly. Install it inside WSL 2: https://aka.ms/wsl")
         sys.exit(1)
 
 
@@ -137,7 +137,7 @@ F = TypeVar("F", bound=Callable[..., None])
 
 
 def _given_before(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Return the value, or the one that was given before the command."""
+    """Return the value, or the one given before the command."""
     before = context.find_root()
     return value or (before.params.get(str(option.name)) if before is not context else None)
 
@@ -147,7 +147,7 @@ def _quiet(context: click.Context, option: click.Parameter, value: bool) -> None
 
 
 def _brief(context: click.Context, _option: click.Parameter, value: bool) -> None:
-    """Print the usage, the options and two examples, and end; ``--help`` has the rest."""
+    """Print the usage, the options and two examples, and exit; ``--help`` has the rest."""
     if not value or context.resilient_parsing:
         return
     formatter, whole = context.make_formatter(), cleandoc(context.command.help or "")
@@ -174,7 +174,7 @@ def _is_set(name: str) -> bool:
     return context is not None and bool(context.meta.get(f"{__name__}.{name}"))
 
 
-JSON_HELP = "Print JSON lines at a terminal, too, as elsewhere."
+JSON_HELP = "Print JSON lines even at a terminal."
 NO_COLOR_HELP = "No colours at a terminal, as with NO_COLOR."
 OUTPUT = tuple(
     click.option(f"--{name}", is_flag=True, expose_value=False, callback=_output_option, help=text)
@@ -182,21 +182,21 @@ OUTPUT = tuple(
 )
 BRIEF = click.option(
     "-h", "brief", is_flag=True, is_eager=True, expose_value=False, callback=_brief,
-    help="This page; --help has the rest.",
+    help="Show this short help; --help shows the rest.",
 )  # fmt: skip
-QUIET_HELP = "Only warnings and refusals on stderr."
+QUIET_HELP = "Print only warnings and refusals on stderr."
 QUIET = click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help=QUIET_HELP)
 NETWORK_HELP = "mainnet, staging, local, or their chain ids."
 NETWORK = click.option("--network", type=NETWORK_NAME, callback=_given_before, help=NETWORK_HELP)
 UNUSED_NETWORK = click.option(
-    "--network", type=NETWORK_NAME, expose_value=False, help="Taken as everywhere; this command uses no network."
+    "--network", type=NETWORK_NAME, expose_value=False, help="Accepted but unused: this command needs no network."
 )
 MAX_COST = click.option(
     "--max-cost",
     type=ETHER,
-    help="What one transaction may cost for gas at most; without it 0.003 ether, and more after a question.",
+    help="The most one transaction may cost in gas; by default 0.003 ether, and more only after you confirm.",
 )
-API_BASE_URL = click.option("--api-base-url", type=BASE_URL, help="Another API than the network's own.")
+API_BASE_URL = click.option("--api-base-url", type=BASE_URL, help="Use this API instead of the network's own.")
 
 
 def command(
@@ -230,7 +230,7 @@ def command(
 
 
 def ending(prefix: str) -> Callable[[F], F]:
-    """Turn what a command raises into its one last line and exit code."""
+    """Turn what a command raises into its last line and exit code."""
 
     def decorate(run: F) -> F:
         @wraps(run)
@@ -239,7 +239,7 @@ def ending(prefix: str) -> Callable[[F], F]:
                 _run(prefix, lambda: run(*args, **kwargs))
                 finish()
             except ReaderGone as gone:
-                warn(f"standard output is closed: nobody read what came last, {gone}")
+                warn(f"standard output is closed: the last event was not read, {gone}")
                 _silence_stdout()
                 sys.exit(1)
             except OutputLost as lost:
@@ -275,13 +275,13 @@ def _run(prefix: str, run: Callable[[], None]) -> None:
         if os.environ.get("SERVICE_DEBUG"):
             raise
         message = f"Something unexpected went wrong ({type(error).__name__})."
-        next_action = "Run it again with SERVICE_DEBUG=1 to see it."
+        next_action = "Run it again with SERVICE_DEBUG=1 to see the details."
         _end(prefix, UnexpectedError("unexpected", message, next_action=next_action))
 
 
 def end_without_output(reason: str) -> NoReturn:
-    """End with one line where people look, since programs get none."""
-    warn(f"failed: standard output cannot be written: {reason}; run the command again with one that can")
+    """Exit with one line on stderr, since programs get none on stdout."""
+    warn(f"failed: standard output cannot be written: {reason}; run the command again with another output")
     _silence_stdout()
     sys.exit(1)
 

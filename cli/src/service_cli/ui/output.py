@@ -61,7 +61,7 @@ def redirected(sink: OutputSink) -> Iterator[None]:
 
 
 def is_redirected() -> bool:
-    """Return whether a program that calls the client takes what is printed."""
+    """Return whether a calling program receives what is printed."""
     return _SINK.get() is not None
 
 
@@ -87,15 +87,15 @@ def print_text(*, colours: bool) -> None:
 
 
 def show_by(*, token: "Callable[[], Token] | None" = None, now: int | None = None) -> None:
-    """Show amounts in this token, which is read when one is shown, and moments by this time of the chain."""
+    """Show amounts in this token, read when the first is shown, and moments relative to this chain time."""
     if _SCREEN is not None:
         _SCREEN.token, _SCREEN.now = token or _SCREEN.token, _SCREEN.now if now is None else now
 
 
 def emit(event: E, following: str | None = None) -> E:
-    """Print one event and return it; at a terminal with the command that comes next.
+    """Print one event and return it; at a terminal with the next command.
 
-    Raises ``OutputLost`` where stdout takes no more. A reader that leaves after it has seen enough ends the command
+    Raises ``OutputLost`` if stdout cannot be written. A reader that leaves after it has seen enough ends the command
     silently, unless the event reports a transaction: then ``ReaderGone`` names what nobody read.
     """
     if (sink := _SINK.get()) is not None:
@@ -123,7 +123,7 @@ def emit(event: E, following: str | None = None) -> E:
 
 
 def finish() -> None:
-    """Print what text mode still holds back: the rows of a table, whose widths are known at its end."""
+    """Print what text mode still buffers: the rows of a table, whose widths are known only at its end."""
     if _SCREEN is not None and _SINK.get() is None:
         _write(_SCREEN.rest())
 
@@ -177,7 +177,7 @@ def warn(text: str) -> None:
 
 
 def on_terminal() -> bool:
-    """Return whether text goes to a terminal that can redraw a line, and is wanted."""
+    """Return whether text is wanted and goes to a terminal that can redraw a line."""
     return (
         _SINK.get() is None
         and not _QUIET
@@ -273,7 +273,9 @@ class Waiting:
 
 
 def bar(label: str, done: int, total: int, seconds: float, already: int = 0) -> str:
-    """Format one line: how much is done, how fast (but for what was done ``already``), how long it will still take."""
+    """Format one line: how much is done, how fast (not counting what was done ``already``), and how long it will still
+    take.
+    """
     from service_cli.ui.text import size  # it imports everything that formatting needs
 
     share = min(done / total, 1.0) if total else 1.0

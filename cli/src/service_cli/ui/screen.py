@@ -153,7 +153,9 @@ class Screen:
         self._console.print(table)
 
     def _document(self, document: str) -> None:
-        """Lay out what a stranger wrote, as it is, behind a bar on each line: it cannot be taken for ours."""
+        """Lay out a stranger's text unchanged, with a bar before each line, so that it cannot be mistaken for the
+        client's.
+        """
         from rich.text import Text
 
         self._console.print()
@@ -242,7 +244,7 @@ class Screen:
 
 
 def _without_blanks(text: str) -> str:
-    """Remove the blanks at the ends of lines, with which a table is filled up."""
+    """Remove the trailing blanks with which a table is padded."""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 

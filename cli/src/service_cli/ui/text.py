@@ -60,7 +60,7 @@ def clock_off(time_there: int, now: int, whose: str) -> str | None:
 
 
 def tokens(value: int, token: Token | None) -> str:
-    """Format ``1,234.5 USDC``; base units of a token that is not known."""
+    """Format ``1,234.5 USDC``; in base units for an unknown token."""
     if token is None or not 0 < token.decimals <= 77:
         return f"{value:,} base units"
     whole, point, part = whole_tokens(value, token.decimals).partition(".")
@@ -114,7 +114,7 @@ def argument(path: str | None, instead: str) -> str:
 
 
 def printable(value: object, length: int = 20) -> str:
-    """Make untrusted text safe for a terminal: bounded, on one line, without what drives it or hides in it."""
+    """Make untrusted text safe for a terminal: bounded, on one line, without control or hidden characters."""
     text = "".join(" " if c.isspace() else c for c in str(value)[:length])
     if text.isascii():
         return text if text.isprintable() else "".join(c for c in text if c.isprintable())

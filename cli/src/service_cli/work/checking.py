@@ -57,7 +57,7 @@ def review_page(settings: Settings, page: bytes, *, offline: bool = False) -> Pa
 
 
 def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool = False) -> CheckedPage:
-    """Run the command ``poster:check``; ``name`` is what the page is called in the lines for people."""
+    """Run the command ``poster:check``; ``name`` is the page's name in messages for people."""
     review = review_page(settings, page, offline=offline)
     found, online = review.findings, review.online
     for one in found:
@@ -66,34 +66,34 @@ def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool
     page_argument = argument(None if name == STDIN else name, "PAGE")
     emit(checked, None if found else f"service-cli poster:publish-fund --check {page_argument}")
     if found:
-        message = f"{name} has {counted(len(found), 'issue')}; its publication would be refused."
+        message = f"{name} has {counted(len(found), 'issue')}; it would be refused."
         next_action = "Change each line named above, then check again."
         if any(one.field == "document" and "frontmatter" in one.message for one in found):
-            next_action = "Begin with a template, which has the form: service-cli poster:new template.md."
+            next_action = "Start from a template: service-cli poster:new template.md."
         raise CommandRefused("page_not_ready", message, next_action=next_action)
     return checked
 
 
 def require_ready(page: bytes, path: str | None, now: UnixSeconds, conditions: HubConditions) -> None:
-    """Refuse a page that the rules have issues with, before it is sent: its review would be charged for the same."""
+    """Refuse a page with issues before it is sent: its review would still be charged."""
     if found := list(dict.fromkeys(find(page, now, conditions))):
         issues = [Issue(one.field, f"Line {one.line}: {one.message}") for one in found]
-        message = f"The page has {counted(len(found), 'issue')}; its publication would be refused. Nothing was sent."
+        message = f"The page has {counted(len(found), 'issue')} and would be refused. Nothing was sent."
         next_action = f"Change each line named above, then check it: service-cli poster:check {argument(path, 'PAGE')}"
         raise CommandRefused("page_not_ready", message, issues=issues, next_action=next_action)
 
 
 def warn_of_issues(page: bytes, path: str | None, now: UnixSeconds) -> None:
-    """Warn of issues with a page that could be funded: publishing it would be refused, and be charged."""
+    """Warn of issues with a page that could be funded: publishing it would be refused, and charged."""
     if count := len(list(find(page, now, None))):
         issues = counted(count, "issue")
         check = f"service-cli poster:check {argument(path, 'PAGE')}"
-        warn(f"the service's review would refuse this page for {issues}: {check}")
+        warn(f"the service's review would refuse this page ({issues}): {check}")
 
 
 def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Iterator[PageIssue]:
-    """Yield the issues found: the form alone if it is wrong, else what is left of the template, then terms
-    and rules.
+    """Yield the issues found: only those of the form if it is wrong, else what is left of the template, then terms and
+    rules.
     """
     text = page.decode("utf-8", "replace")
     try:
@@ -121,9 +121,7 @@ def _placed(text: str, issues: Iterable[Issue]) -> Iterator[PageIssue]:
 
 
 def line_of(lines: list[str], path: str) -> int:
-    """Return the line, from 1, of a frontmatter field, of an entry of a list, or of the body's begin; 1 for none of
-    these.
-    """
+    """Return the line, from 1, of a frontmatter field, of a list entry, or of the body's start; 1 for anything else."""
     ends = next((number for number, line in enumerate(lines) if number and line.rstrip() == "---"), len(lines))
     if path == "body":
         return min(ends + 2, max(1, len(lines)))

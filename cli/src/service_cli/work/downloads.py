@@ -42,7 +42,7 @@ class Download:
 
 @contextmanager
 def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
-    """Open a file for these bytes, with those that an earlier run left; ``download_not_written`` if there is none."""
+    """Open a file for these bytes, with those that an earlier run left; ``download_not_written`` if that fails."""
     with _hold(of.path, byte_length) as file:
         _remove_old(of.path)
         done = False
@@ -59,9 +59,11 @@ def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
 
 
 def not_kept(byte_length: int, folder: Path, error: OSError) -> CommandFailed:
-    """Return the failure for a ciphertext that cannot be kept until it is open."""
+    """Return the failure for a ciphertext that cannot be stored until it is opened."""
     message = f"The ciphertext of {byte_length} bytes cannot be kept in {folder}: {error.strerror}."
-    next_action = "Make room, or set XDG_STATE_HOME to a folder with room, and run it again: it continues here."
+    next_action = (
+        "Free some space, or set XDG_STATE_HOME to a folder with space, then run the command again: it continues here."
+    )
     return CommandFailed("download_not_written", message, next_action=next_action)
 
 

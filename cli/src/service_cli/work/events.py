@@ -65,7 +65,7 @@ class OpenedBounty(Event):
         if not (self.opened or self.opened_before or self.not_opened or self.left_out):
             return "Bounty {bounty_id} has no Submission: there is nothing to open or to judge."
         done = f"Done. {counted(self.opened, 'Submission')} of bounty {{bounty_id}} opened below {{output_dir}}."
-        return f"{done} Run it again for the rest." if self.left_out else done
+        return f"{done} Run the command again for the rest." if self.left_out else done
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class CheckedPage(Event):
     def says(self) -> str:
         if self.issues:
             return f"Not ready: {counted(self.issues, 'thing')} to change."
-        return "Nothing found. The service's review may still see what no rule does."
+        return "No issues found. The service's review may still find what no rule checks."
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,22 +32,24 @@ def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> Non
     """Run the command ``guardian:new-key``: put a new key before all others in the keyring file."""
     named = path or environment.exported.get(_FILE_VARIABLE)  # that of a .env may be somebody else's
     if named is None:
-        message = "No file is named for the keys."
+        message = "No file is given for the keys."
         raise CommandRefused("file_not_named", message, next_action=f"Name one, or set {_FILE_VARIABLE}.")
     target = Path(named).absolute().resolve()
     with _held(target):
         kept = _kept(environment, target, rotate=rotate)
         if len(kept) == MAX_KEYRING:
-            message = f"{target} holds {MAX_KEYRING} keys, as many as a keyring takes."
+            message = f"{target} holds {MAX_KEYRING} keys, the most a keyring can hold."
             raise CommandRefused(
-                "keyring_full", message, next_action="Take out keys that no open bounty's roster holds."
+                "keyring_full", message, next_action="Remove keys that are in no open bounty's roster."
             )
         added = Identity.generate()
         try:
             replace_private(target, json.dumps([key.to_text() for key in (added, *kept)], indent=1) + "\n")
         except OSError as error:
             message = f"{target} cannot be written: {error.strerror or error}."
-            raise CommandFailed("file_not_written", message, next_action="Make room or check its rights.") from None
+            raise CommandFailed(
+                "file_not_written", message, next_action="Free some space or check its permissions."
+            ) from None
     emit(NewEncryptionKey(str(target), added.public_key, recipient_text(added.public_key), len(kept) + 1))
     say(f"set {_FILE_VARIABLE}={target} (and not {VARIABLE})")
     say("give the public key to the Hub's owner, who publishes a roster with it")
@@ -71,19 +73,21 @@ def show_keys(environment: Environment, path: Path | None, roster: Collection[By
 
 
 def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Identity, ...]:
-    """Return the keys there are already: in the file, or if that is new, wherever they are set now."""
+    """Return the existing keys: those in the file or, if it is new, those that are configured."""
     if not os.path.lexists(target):
         if rotate:
-            message = f"{target} is not there: there is nothing to rotate."
-            next_action = "Check the path; to make a first key leave --rotate out."
+            message = f"{target} does not exist: there is nothing to rotate."
+            next_action = "Check the path; to make a first key, omit --rotate."
             raise CommandRefused("nothing_to_rotate", message, next_action=next_action)
         source = environment.source(VARIABLE)
         if source is None or (source.form is KeyForm.FILE and Path(source.value).absolute().resolve() == target):
             return ()
         return _parsed(environment.read_source(source), source.variable)
     if not rotate:
-        message = f"{target} is there already."
-        raise CommandRefused("keys_exist", message, next_action="Add --rotate to put a new key before those in it.")
+        message = f"{target} exists already."
+        raise CommandRefused(
+            "keys_exist", message, next_action="Add --rotate to put a new key in front of those in it."
+        )
     return _parsed(_read(target), str(target))
 
 
@@ -92,7 +96,9 @@ def _read(path: Path) -> str:
         return read_small(path)[0]
     except (OSError, Unusable) as error:
         reason = str(error) if isinstance(error, Unusable) else "cannot be read"
-        raise CommandRefused("file_unreadable", f"{path} {reason}.", next_action="Check its path and rights.") from None
+        raise CommandRefused(
+            "file_unreadable", f"{path} {reason}.", next_action="Check its path and permissions."
+        ) from None
 
 
 def _parsed(text: str, source: str) -> tuple[Identity, ...]:
@@ -105,7 +111,7 @@ def _parsed(text: str, source: str) -> tuple[Identity, ...]:
 
 @contextmanager
 def _held(target: Path) -> Iterator[None]:
-    """Admit one run at a time to this folder."""
+    """Let one run at a time use this folder."""
     try:
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:

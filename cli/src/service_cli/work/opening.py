@@ -58,7 +58,7 @@ from service_cli.work.submission import (
 
 
 def passed_on(folder: Path, bounty_id: BountyId, pair: Pair) -> Submission:
-    """Return the Submission whose envelope and ciphertext another person passed on, if both are in this folder.
+    """Return the Submission whose envelope and ciphertext somebody provided, if both are in this folder.
 
     Files of another kind, links to nowhere and oversized ones are refused by name.
     """
@@ -111,7 +111,7 @@ class SealedBounty:
 
     @staticmethod
     def read(settings: Settings, bounty_id: BountyId, source: Path | None = None) -> "SealedBounty":
-        """Read what this machine's keys open with bytes of the API, or of the folder ``source``."""
+        """Prepare to open work with this machine's keys, from bytes of the API or of the folder ``source``."""
         keyring = keyring_of(settings)
         if source is None:
             local_signer(settings, GUARDIAN_KEY)  # refused before anything is asked
@@ -149,8 +149,8 @@ class SealedBounty:
         return submission, self.unlock(submission)
 
     def write(self, opened: tuple[Submission, Identity], output_dir: Path, *, original_names: bool) -> OpenedSubmission:
-        """Fetch the sealed work and open it below ``output_dir``; rename what tools obey unless ``original_names`` is
-        set.
+        """Fetch the sealed work and open it in ``output_dir``; change names that tools act on unless ``original_names``
+        is set.
         """
         submission, identity = opened
 
@@ -164,7 +164,7 @@ class SealedBounty:
         )
 
     def require_guardian(self) -> None:
-        """Refuse an account for which the API has no sealed work of this bounty."""
+        """Refuse an account that may not read this bounty's sealed work."""
         if self.folder is None and self.signer.address not in self.state.roster.accounts:
             message = f"{self.signer.address} is not on the roster that bounty {self.state.bounty_id} pinned."
             raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
@@ -180,7 +180,7 @@ class SealedBounty:
             )
 
     def check(self, submission: Submission) -> None:
-        """Refuse an envelope that does not fit the bounty; ``read_model_mismatch`` where the API has another one."""
+        """Refuse an envelope that does not fit the bounty; ``read_model_mismatch`` if the API shows another bounty."""
         try:
             check_envelope(self.chain, submission, self.state, self.info)
         except CommandRefused:
@@ -188,7 +188,7 @@ class SealedBounty:
             raise
 
     def _hold_against_api(self) -> None:
-        """Refuse what an endpoint alone says of the bounty; an API that does not answer contradicts nothing."""
+        """Refuse a bounty on which endpoint and API disagree; an API that does not answer contradicts nothing."""
         if self.api is None or self.api in self._agreeing:
             return
         try:
@@ -199,7 +199,7 @@ class SealedBounty:
         self._agreeing.add(self.api)
 
     def unlock(self, submission: Submission) -> Identity:
-        """Return the content key, from both locks of the capsule."""
+        """Return the content key by opening both locks of the capsule."""
         envelope, number = submission.envelope, submission.envelope.reveal_policy.round
         with sealed_data_errors():
             if number not in self._signatures:
@@ -215,7 +215,7 @@ class SealedBounty:
             )
 
     def listed(self) -> Listing:
-        """Show and return the list of its Submissions; refuse here what would keep every one of them closed."""
+        """Show and return the list of the bounty's Submissions; refuse here whatever would keep all of them closed."""
         bounty_id, bounty, now = self.state.bounty_id, self.state.bounty, self.state.now
         self.require_guardian()
         if now < bounty.reveal_at:
@@ -230,7 +230,7 @@ class SealedBounty:
         return found
 
     def opened_in(self, one: RecordedSubmission, below: Path) -> bool:
-        """Return whether an earlier run has opened it there; False if the files are gone."""
+        """Return whether an earlier run has opened the Submission there; False if the files are gone."""
         place, hub = below / folder_name(one.commitment), self.chain.hub.address
         was = was_opened(self.chain.chain_id, hub, self.state.bounty_id, one.solver, one.commitment)
         return was and place.is_dir() and any(place.iterdir())
@@ -251,13 +251,13 @@ def open_one(
     *,
     original_names: bool,
 ) -> OpenedSubmission:
-    """Run ``guardian:open`` for one Submission; take what ``source`` holds of its files from there."""
+    """Run ``guardian:open`` for one Submission; take the files that ``source`` holds from there."""
     if output is not None:
         require_new(output)
     sealed = SealedBounty.read(settings, bounty_id, source)
     if isinstance(choice, CommitmentBeginning):
         listed = [one.pair for one in sealed.listed().submissions]
-        action = f"Look at the bounty: service-cli bounty:show {bounty_id}."
+        action = f"See the bounty: service-cli bounty:show {bounty_id}."
         choice = choice.of(listed, f"of bounty {bounty_id}", action)
     target = output or default_output(bounty_id) / folder_name(choice[1])
     require_new(target)
@@ -270,7 +270,7 @@ def open_submissions(
 ) -> OpenedBounty:
     """Run ``guardian:open`` for a whole bounty, each Submission in a directory below ``output``.
 
-    At most ``limit`` bytes of sealed work are fetched: junk costs its sender nearly nothing.
+    At most ``limit`` bytes of sealed work are fetched, since junk costs its sender almost nothing.
     """
     if not output.is_dir():  # no Submission could be written below it
         require_new(output)
@@ -295,7 +295,7 @@ def open_submissions(
             opened += 1
         except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
             if isinstance(error, CommandFailed) or error.code in OF_ALL:
-                warn(f"stopped at Submission {one.commitment}; run the command again, it continues there")
+                warn(f"stopped at Submission {one.commitment}; run the command again to continue there")
                 raise
             problems.append(Issue(f"Submission {one.commitment}", f"{error.code}: {error.message}"))
             why = (error.code, error.message, error.next_action)
@@ -310,13 +310,15 @@ def open_submissions(
     done = emit(OpenedBounty(bounty_id, str(output), *counts), following)
     if problems:
         message = f"{len(problems)} of {len(found.submissions)} Submissions of bounty {bounty_id} could not be opened."
-        next_action = "Each has its reason above: judge a malformed one by it, then run the command again for the rest."
+        next_action = "Each reason is above: judge a malformed one by it, then run the command again for the rest."
         raise CommandRefused("submissions_not_opened", message, issues=problems[:50], next_action=next_action)
     return done
 
 
 def folder_name(commitment: Bytes32) -> str:
-    """Return the directory of a Submission: how its commitment begins, as ``--submission`` takes it."""
+    """Return the directory name of a Submission: the first digits of its commitment, as ``--submission`` accepts
+    them.
+    """
     return commitment[:18]
 
 

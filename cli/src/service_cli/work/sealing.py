@@ -108,7 +108,7 @@ def sealed_before(journal: Journal, content: str) -> Envelope | None:
 
 
 def fits(envelope: Envelope, state: BountyState) -> bool:
-    """Return whether what was sealed before was sealed for this page and roster, and until this reveal point."""
+    """Return whether the earlier sealed work is for this page, roster and reveal point."""
     sealed_for = (
         envelope.spec_commitment,
         envelope.guardian_roster_hash,
@@ -142,7 +142,7 @@ def seal(work: Work, selection: Selection, content: str, journal: Journal, now: 
         envelope = _sealed(work, selection, file)
         _put_on_disk(envelope, journal.folder)  # before a journal that survives says that they are there
     except OutputFailed as error:
-        next_action = f"Make room in {journal.folder} or check its rights, then run the command again."
+        next_action = f"Free some space in {journal.folder} or check its permissions, then run the command again."
         raise CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action) from error
     journal.note(SEALED, envelope)
     journal.note(CONTENT, content)
@@ -150,10 +150,10 @@ def seal(work: Work, selection: Selection, content: str, journal: Journal, now: 
 
 
 def _set_aside(journal: Journal) -> None:
-    """Make room for new sealed bytes; a kill in between loses neither the former commitment nor its only bytes.
+    """Make room for new sealed bytes; a kill in between loses neither the earlier commitment nor its only bytes.
 
-    The Hub may record the former one until the new one is mined, or for good, so its commitment is remembered before
-    anything is dropped. Its bytes are kept in a folder of that name: the storage could lose them yet.
+    The Hub may record the earlier one until the new one is mined, or permanently, so its commitment is remembered
+    before anything is dropped. Its bytes are kept in a folder of that name, since the storage could still lose them.
     """
     if (kept := journal.get(SEALED)) is not None:
         commitment = kept.commitment()
@@ -174,18 +174,18 @@ def drop_former(journal: Journal, recorded: Bytes32) -> None:
 
 
 def is_held(journal: Journal, envelope: Envelope) -> bool:
-    """Return whether the service has said that the storage holds these bytes: it prepares no other envelope."""
+    """Return whether the service has confirmed that the storage holds these bytes: it prepares no other envelope."""
     return journal.get(PREPARED) == envelope.commitment()
 
 
 def set_aside(journal: Journal, commitment: Bytes32) -> Path:
-    """Return where the bytes of a former Submission are until a newer one is recorded."""
+    """Return where the bytes of an earlier Submission are kept until a newer one is recorded."""
     return journal.folder / commitment
 
 
 def _put_on_disk(envelope: Envelope, folder: Path) -> None:
-    """Put the ciphertext in the folder on disk, and the envelope beside it, so that the folder can be passed on as it
-    is.
+    """Write the ciphertext and the envelope to the folder on disk, so that the folder can be sent to somebody
+    unchanged.
     """
     try:
         sync_file(folder / CIPHERTEXT)

@@ -46,7 +46,7 @@ class Selection:
 
 
 def select(directory: Path) -> Selection:
-    """Return the files that are sealed; ``archive_refused`` if that is too much, or may not be in an archive."""
+    """Return the files to seal; ``archive_refused`` if they are too large or may not be in an archive."""
     spec, left_out = _ignored(directory), list[str]()
 
     def keep(path: str, is_directory: bool) -> bool:
@@ -61,19 +61,19 @@ def select(directory: Path) -> Selection:
 
 
 def report_left_out(selection: Selection) -> None:
-    """Count and list what is not sealed."""
+    """Count and list the files that are left out."""
     for path in selection.left_out:
         emit(LeftOutPath(printable_path(path)))
 
 
 def report_files(selection: Selection) -> None:
-    """List what is sealed, with sizes."""
+    """List the files to seal, with sizes."""
     for entry in selection.files:
         emit(SealableFile(entry.path, entry.size))
 
 
 def summary(selection: Selection) -> str:
-    """Return count, size and names of what is sealed, in one line."""
+    """Return count, size and names of the files to seal, in one line."""
     files = selection.files
     return f"{counted(len(files), 'file')}, {size(selection.byte_length)} ({named(one.path for one in files)})"
 
@@ -102,5 +102,5 @@ def _ignored(directory: Path) -> "GitIgnoreSpec | None":
     except Unusable as error:
         message = f"{IGNORE_FILE} {error}."
     except ValueError:
-        message = f"{IGNORE_FILE} has a line that is no pattern of an ignore file."
+        message = f"{IGNORE_FILE} has a line that is not a valid pattern."
     raise CommandRefused("ignore_file_unreadable", message, next_action="Fix or remove it. Nothing was sealed.")

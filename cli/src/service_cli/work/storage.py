@@ -53,7 +53,7 @@ class UploadAddress:
 
 
 def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes]:
-    """Yield the file's blocks and report progress; ``TimeoutError`` if the storage takes it too slowly."""
+    """Yield the file's blocks and report progress; ``TimeoutError`` if the storage reads it too slowly."""
     done, begun = 0, time.monotonic()
     while block := file.read(_CHUNK):
         if time.monotonic() - begun > BEGIN_SECONDS + done / LEAST_RATE:
@@ -64,7 +64,7 @@ def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes
 
 
 def read_target(answer: UploadTarget, api_url: str) -> UploadAddress:
-    """Return the target of ``artifact-upload-url``; refuse all but a plain upload."""
+    """Return the target of ``artifact-upload-url``; refuse anything but a plain upload."""
     for name, value in answer.upload_headers.items():
         if (
             _HEADER.fullmatch(name) is None
@@ -88,13 +88,13 @@ def storage_url(url: object, api_url: str) -> str:
 
 
 def _malformed_address(what: str) -> CommandFailed:
-    message = f"The API's {what} address is none that this client would use."
+    message = f"This client does not accept the API's {what} address."
     return CommandFailed(MALFORMED, message, next_action="Check SERVICE_API_BASE_URL; report it if it persists.")
 
 
 def upload(target: UploadAddress, file: Path) -> bool:
-    """PUT the file; return False if an object is there already. The answer's body, which may have no end,
-    is not read.
+    """PUT the file; return False if an object exists there already. The answer's body, which may be endless, is not
+    read.
     """
     size, headers = file.stat().st_size, dict(target.headers)
     headers["Content-Length"] = str(size)
@@ -105,7 +105,7 @@ def upload(target: UploadAddress, file: Path) -> bool:
             with http.opened("PUT", target.url, request, most_bytes=_MOST_OF_UPLOAD) as response:
                 status = response.status
     except urllib3.exceptions.HTTPError as error:
-        message = "The upload broke off, or was too slow to ever end."
+        message = "The upload was cut off, or was too slow to finish."
         raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
     if status == 412:
         return False
@@ -117,8 +117,8 @@ def upload(target: UploadAddress, file: Path) -> bool:
 def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
     """Make the file the ciphertext of this length and digest; continue what an earlier run left in it.
 
-    Kept are bytes that may be its begin. Where they turn out not to be, or the storage answers other bytes than those
-    that are missing, all of it is requested once.
+    Bytes that may be its beginning are kept. If they turn out wrong, or the storage sends bytes other than the missing
+    ones, everything is requested once more.
     """
     part = _Part(file, byte_length, sha256)
     try:
@@ -130,7 +130,7 @@ def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
         with _storage() as http:
             _download(http, url, part)
     except urllib3.exceptions.HTTPError as error:
-        message = "The download broke off, or was too slow to ever end."
+        message = "The download was cut off, or was too slow to finish."
         raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
     except OSError as error:
         raise not_kept(byte_length, Path(str(file.name)).parent, error) from None
@@ -156,11 +156,11 @@ class _Part:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all of it, with the right digest."""
+        """Whether the file is complete, with the right digest."""
         return self.size == self.byte_length and f"0x{self._digest.hexdigest()}" == self._wanted
 
     def read_back(self) -> None:
-        """Take what an earlier run left, unless it cannot be a begin."""
+        """Use what an earlier run left, unless it cannot be the beginning."""
         kept = os.fstat(self._file.fileno()).st_size
         if not kept:
             return
@@ -175,7 +175,7 @@ class _Part:
             self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Throw away what is here."""
+        """Discard what has been downloaded."""
         if os.fstat(self._file.fileno()).st_size:
             self._file.truncate(0)
             self._file.seek(0)
@@ -196,7 +196,7 @@ class _Part:
 
 
 def _download(http: TimelyHttp, url: str, part: _Part) -> None:
-    """Download the missing part; all of it, once, if that does not make the ciphertext with what is here."""
+    """Download the missing part; if the result is not the ciphertext, download everything once."""
     while True:
         try:
             headers = {"Range": f"bytes={part.size}-"} if part.size else {}
@@ -218,13 +218,13 @@ def _download(http: TimelyHttp, url: str, part: _Part) -> None:
             part.begin_anew()
             if not continued:
                 raise found.error from None
-            say("that is not the committed ciphertext: downloading all of it again")
+            say("the downloaded bytes are not the committed ciphertext: downloading all of it again")
         else:
             return
 
 
 def _require_begin(response: Opened, part: _Part) -> None:
-    """Refuse an answer whose body does not begin where the part ends; a whole answer replaces the part."""
+    """Refuse an answer whose body does not start where the part ends; a complete answer replaces the part."""
     if response.status == 200:
         part.begin_anew()
         return
@@ -238,7 +238,7 @@ def _require_begin(response: Opened, part: _Part) -> None:
 
 
 def _wrong_length() -> CommandFailed:
-    message = "The stored ciphertext is not of the committed length."
+    message = "The stored ciphertext does not have the committed length."
     return CommandFailed("storage_mismatch", message, next_action=_AGAIN)
 
 

@@ -38,7 +38,7 @@ F = TypeVar("F", bound=OpenedFiles)
 
 
 _NOT_SERVED: Final = "submission_not_found"
-_MALFORMED: Final = "The Submission itself is malformed: a Guardian says so in the Verdict."
+_MALFORMED: Final = "The Submission itself is malformed: say so in the Verdict."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Submission:
     """Where the ciphertext is: the storage's address, or a file of this machine."""
 
     def names(self) -> tuple[BountyId, Address, Bytes32]:
-        """Return how events name it."""
+        """Return its fields in events."""
         return self.bounty_id, self.solver, self.commitment
 
 
@@ -83,7 +83,7 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
 def checked_submission(
     content: bytes, bounty_id: BountyId, pair: tuple[Address, Bytes32], source: Callable[[], str | Path]
 ) -> Submission:
-    """Return the envelope of these bytes, if they are the committed ones and an envelope at all."""
+    """Return the envelope in these bytes, if they are the committed ones and form an envelope."""
     solver, commitment = pair
     if submission_commitment(content) != commitment:
         message = "The envelope does not hash to the commitment on chain."
@@ -102,8 +102,8 @@ def checked_submission(
 def check_envelope(chain: ChainClient, submission: Submission, state: BountyState, info: BeaconInfo | None) -> None:
     """Refuse an envelope that does not belong to this bounty, Solver, pinned roster and, by the beacon, reveal point.
 
-    Without a beacon the reveal point is as the envelope states it: the Poster, who has the key, needs none. A wrong
-    word about the bounty or the beacon is refused before a fault of the Solver.
+    Without a beacon the reveal point is as the envelope states it: the Poster, who has the key, needs none. False facts
+    about the bounty or the beacon are refused before a fault of the Solver is reported.
     """
     expected = ExpectedEnvelope(
         chain_id=chain.chain_id,
@@ -115,9 +115,9 @@ def check_envelope(chain: ChainClient, submission: Submission, state: BountyStat
         reveal_policy=info.reveal_policy(state.bounty.reveal_at) if info else submission.envelope.reveal_policy,
     )
     if issues := envelope_differences(submission.envelope, expected):
-        message = f"The envelope does not fit the bounty it was submitted to, as {chain.named} has that."
+        message = f"The envelope does not fit the bounty it was submitted to, according to {chain.named}."
         next_action = (
-            "Compare the bounty with another RPC endpoint, and SERVICE_BEACON_CHAIN_HASH where it is set with another "
+            "Compare the bounty with another RPC endpoint and, if it is set, SERVICE_BEACON_CHAIN_HASH with another "
             f"Guardian. If both are right: {_MALFORMED}"
         )
         raise CommandRefused("envelope_refused", message, issues=issues, next_action=next_action)
@@ -125,7 +125,7 @@ def check_envelope(chain: ChainClient, submission: Submission, state: BountyStat
 
 @contextmanager
 def fetched_ciphertext(submission: Submission) -> Iterator[Path | IO[bytes]]:
-    """Open the ciphertext: one that is here is checked on opening, a downloaded one before.
+    """Open the ciphertext: a local one is checked while it is opened, a downloaded one before.
 
     A download that is interrupted is kept, and continued by the next run.
     """
@@ -150,7 +150,7 @@ _THE_SOLVERS: Final = frozenset({
 })  # fmt: skip
 """What only the Solver can have caused, since the chain has the hash of every byte behind it."""
 _EVIDENCE: Final = (
-    "All of it hashes to the commitment on chain, so the Solver alone can have caused it: this is evidence for a "
+    "All of it hashes to the commitment on chain, so only the Solver can have caused this: it is evidence for a "
     "Verdict. Compare with another Guardian, and quote it."
 )
 
@@ -159,14 +159,14 @@ _EVIDENCE: Final = (
 def sealed_data_errors() -> Iterator[None]:
     """Turn a refusal of the sealed data itself into a sentence that fits a Verdict.
 
-    Called malformed is only what the Solver alone can have caused, since every byte behind it hashes to the commitment
-    on chain; a bad download, a key that does not fit or a silent beacon keep their own message. A full disk is a
-    failure, which keeps what was downloaded and ends a run that would open more.
+    Only what the Solver alone can have caused is called malformed, since every byte of it hashes to the commitment on
+    chain; a bad download, a key that does not fit or a silent beacon keep their own message. A full disk is a
+    failure: it keeps what was downloaded and ends the run.
     """
     try:
         yield
     except OutputFailed as error:
-        next_action = "Make room or check its rights, then run the command again: it continues here."
+        next_action = "Free some space or check its permissions, then run the command again: it continues here."
         raise CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action) from None
     except SealedDataError as error:
         if error.failure not in _THE_SOLVERS:
@@ -189,9 +189,9 @@ def write_artifact(
     ready: Callable[[Path], None] = lambda _directory: None,
     following: str | None = None,
 ) -> F:
-    """Fetch and open the work below ``output_dir``, and print it as an event of this ``kind``.
+    """Fetch and open the work in ``output_dir``, and print it as an event of this ``kind``.
 
-    ``ready`` is called with the directory that holds all of it, before that gets its name.
+    ``ready`` is called with the complete directory before it is renamed.
     """
     ciphertext = submission.envelope.ciphertext
     output_dir.parent.mkdir(parents=True, exist_ok=True)
@@ -213,7 +213,7 @@ def write_artifact(
         named = ", ".join(printable(path, 80) for path in opened.inert[:_NAMED])
         more = f" and {len(opened.inert) - _NAMED} more" if len(opened.inert) > _NAMED else ""
         warn(
-            f"tools would obey some of its names, so they were laid out as inert_…_: {named}{more}; "
-            "--original-names lays them out as they are"
+            f"tools would act on some of its names, so they were written as inert_…_: {named}{more}; "
+            "--original-names keeps them"
         )
     return done

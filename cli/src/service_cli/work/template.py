@@ -24,7 +24,7 @@ _UNITS: Final = (
 )
 
 
-_TITLE: Final = "<what is to be made, in one line>"
+_TITLE: Final = "<what should be made, in one line>"
 _SUMMARY: Final = "<what it does and for whom, in two or three sentences>"
 _CRITERIA: Final = (
     "<a check that two people would decide the same way: a command and what it prints>",
@@ -44,7 +44,7 @@ class TemplateTerms:
 
 
 def template(now: int, terms: TemplateTerms = TemplateTerms()) -> str:
-    """Return a page with these terms whose text is to be filled in; it parses as it is."""
+    """Return a page with these terms whose text must be filled in; it already parses."""
     deadline = now + _SUBMISSION_SECONDS if terms.deadline is None else terms.deadline
     escrow, judging = terms.escrow or _ESCROW, terms.judging or _JUDGING_SECONDS
     return _page(str(escrow), str(deadline), str(judging))
@@ -65,7 +65,7 @@ _LINES: Final = frozenset(line.strip() for line in _EVERY.splitlines())
 
 
 def leftovers(page: bytes) -> Iterator[tuple[int, str]]:
-    """Yield each line with what is left there of the template."""
+    """Yield each line that still has template text, with that text."""
     for number, line in enumerate(page.decode("utf-8", "replace").splitlines(), 1):
         for found in _IN_BRACKETS.findall(line):
             if found in _PLACEHOLDERS and (" " in found or line.strip() in _LINES):
@@ -75,8 +75,8 @@ def leftovers(page: bytes) -> Iterator[tuple[int, str]]:
 
 
 def require_filled(page: bytes) -> None:
-    """Refuse a page on which something of the template is left, naming each."""
+    """Refuse a page with template text left in it, naming each place."""
     issues = [Issue(f"line {number}", message) for number, message in leftovers(page)]
     if issues:
-        message = "The page is not filled in: something of the template still stands on it."
+        message = "The page is not filled in: parts of the template are left."
         raise CommandRefused("page_unfinished", message, issues=issues, next_action="Fill it in, then run this again.")

@@ -80,7 +80,7 @@ def _retrieve(
         summary=f"retrieve the winning key of bounty {bounty_id}, sealed to a one-time key",
     ).read(RetrievedKey)
     if (answer.solver_address, answer.submission_commitment) != winner:
-        message = "The API delivers another Submission than the winner on chain."
+        message = "The API delivers a Submission other than the winner on chain."
         raise CommandRefused(
             "winner_mismatch", message, next_action="Do not use the answer; report it to the operator."
         )

@@ -74,7 +74,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the exact bytes of a bounty's page, also while it is withheld.
+         * Read the exact bytes of a bounty's page, even while it is withheld.
          * @description Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
          */
         get: operations["get_api_bounties_bounty_id_challenge"];
@@ -99,7 +99,7 @@ export interface paths {
         put?: never;
         /**
          * Get the winning content key, rewrapped to the Poster's fresh key.
-         * @description Signed by the funding Poster. Once the bounty is awarded.
+         * @description Signed by the funding Poster. Only once the bounty is awarded.
          */
         post: operations["post_api_bounties_bounty_id_delivery_retrieve"];
         delete?: never;
@@ -117,7 +117,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Whether a wrapped key of exactly one Submission is held; false for anything unknown. */
+        /** Whether a wrapped key of exactly this Submission is stored; false for anything unknown. */
         get: operations["get_api_bounties_bounty_id_delivery_status"];
         put?: never;
         post?: never;
@@ -162,8 +162,8 @@ export interface paths {
         put?: never;
         /**
          * Read the envelopes of many Submissions and short-lived URLs of their ciphertexts, by one signature.
-         * @description Signed by the funding Poster, or a Guardian of the pinned roster. At most fifty, each of which counts as one request
-         *     for its signer's budgets, and is answered or refused as if it was read alone.
+         * @description Signed by the funding Poster, or a Guardian of the pinned roster. At most fifty; each counts as one request against
+         *     its signer's budgets, and is answered or refused as if it were read alone.
          */
         post: operations["post_api_bounties_bounty_id_submissions_contents"];
         delete?: never;
@@ -186,9 +186,9 @@ export interface paths {
         put?: never;
         /**
          * Get a one-time upload URL for a ciphertext.
-         * @description Signed by the Solver of the path. The URL creates once, at most 1 GiB, and lives 15 minutes. After the submission
-         *     deadline only for the bytes of the Solver's recorded Submission, should the storage have lost them; other bytes in
-         *     their place are removed.
+         * @description Signed by the Solver of the path. The URL creates one object of at most 1 GiB and is valid for 15 minutes. After the
+         *     submission deadline it is given only for the bytes of the Solver's recorded Submission, if the storage has lost
+         *     them; other bytes in their place are removed.
          */
         post: operations["post_api_bounties_bounty_id_submissions_solver_address_artifact_upload_url"];
         delete?: never;
@@ -232,8 +232,8 @@ export interface paths {
         };
         /**
          * Read a Submission's envelope and a short-lived URL of its ciphertext.
-         * @description Signed by the funding Poster, or a Guardian of the pinned roster. The URL lives five minutes, of which two are left
-         *     at least.
+         * @description Signed by the funding Poster, or a Guardian of the pinned roster. The URL is valid for five minutes, of which at
+         *     least two are left.
          */
         get: operations["get_api_bounties_bounty_id_submissions_submission_commitment_content"];
         put?: never;
@@ -291,7 +291,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every change of the index after a number, in order, answered at once: events, and what reorgs took back. */
+        /** The changes of the index after a number, in order, answered at once: events, and retractions after reorgs. */
         get: operations["get_api_changes"];
         put?: never;
         post?: never;
@@ -326,9 +326,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The client's settings for this deployment, to be saved as ``.env`` in a directory of its own.
+         * The client's settings for this deployment, to be saved as ``.env`` in a separate directory.
          * @description Chain, Hub, token, API, subgraph, reveal delay and beacon belong together, so they come as one file. It names no RPC
-         *     endpoint: by that the client checks all the others.
+         *     endpoint, since the client checks all other values with one.
          */
         get: operations["get_api_deployment_client_env"];
         put?: never;
@@ -434,7 +434,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How far the index is behind the chain, and what all bounties come to; also answered without a database. */
+        /** How far the index is behind the chain, and the totals of all bounties; answered even without a database. */
         get: operations["get_api_status"];
         put?: never;
         post?: never;
@@ -472,14 +472,14 @@ export interface paths {
         };
         /**
          * The document behind a commitment, byte by byte; the ETag is the commitment.
-         * @description Others may keep it for a minute: the operator may have to withhold it.
+         * @description Caches may keep it for only a minute: the operator may have to withhold it.
          */
         get: operations["get_api_written_verdicts_report_commitment"];
         put?: never;
         /**
          * Store a Guardian's written Verdict.
-         * @description Signed by a Guardian of the bounty's pinned roster. While it is judgeable; later only what the Hub already holds of
-         *     that Guardian.
+         * @description Signed by a Guardian of the bounty's pinned roster. Accepted while the bounty is judgeable; later only a Verdict of
+         *     that Guardian that the Hub already holds.
          */
         post: operations["post_api_written_verdicts_report_commitment"];
         delete?: never;
@@ -498,7 +498,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the exact bytes of a written Verdict, also while it is withheld.
+         * Read the exact bytes of a written Verdict, even while it is withheld.
          * @description Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
          */
         get: operations["get_api_written_verdicts_report_commitment_document"];
@@ -620,13 +620,13 @@ export interface components {
         BlockNumber: number;
         /** @description One bounty. Once final it has ``verification_record`` or ``verification_record_error``, never both. */
         BountyDetail: {
-            /** @description May be more than are listed (at most 1,000 are). */
+            /** @description May exceed the number listed (at most 1,000). */
             active_submission_count: number;
             active_submissions: components["schemas"]["ActiveSubmission"][];
             block: components["schemas"]["Block"];
             bounty_id: components["schemas"]["BountyId"];
             chain_id: number;
-            /** @description The committed Markdown; null when the stored bytes do not hash to it, or are withheld. */
+            /** @description The committed Markdown; null if the stored bytes do not match it, or are withheld. */
             challenge: string | null;
             challenge_terms: components["schemas"]["ChallengeTerms"] | null;
             error?: components["schemas"]["ErrorBody"];
@@ -649,11 +649,11 @@ export interface components {
             finality: components["schemas"]["Finality"];
             summary?: string | null;
             /**
-             * @description Of the page; none where it is not here.
+             * @description The page's tags; none if this service has no page.
              * @default []
              */
             tags: string[];
-            /** @description The page's; null where no page is here that hashes to the commitment. */
+            /** @description The page's title; null if this service has no page that matches the commitment. */
             title?: string | null;
             withheld?: components["schemas"]["Withheld"];
         };
@@ -662,17 +662,17 @@ export interface components {
             items: components["schemas"]["BountyItem"][];
             /** @description For the next page. */
             next_cursor: string | null;
-            /** @description On all pages; null where more than 1,000 match a filter. */
+            /** @description Items on all pages; null if more than 1,000 match a filter. */
             total_count?: number | null;
         };
         /** @description 32 bytes: 0x and 64 lowercase hex digits. */
         Bytes32: string;
         /** @description The newest block that the chain showed to this deployment, indexed or not. */
         ChainHead: {
-            /** @description From that block to now. */
+            /** @description Seconds from that block to now. */
             age_seconds: number;
             block_time: components["schemas"]["UnixSeconds"];
-            /** @description Whether the block is older than 120 seconds: nothing that is sent counts until there is a newer one, and deadlines that pass meanwhile have passed. */
+            /** @description Whether the block is older than 120 seconds: nothing sent counts until there is a newer one, and deadlines still pass meanwhile. */
             stands_still: boolean;
         };
         /** @description Whether the page's own terms are those on chain: anyone can create a bounty with any commitment. */
@@ -686,7 +686,7 @@ export interface components {
             /** @enum {string} */
             kind: "event" | "retraction";
             last_block_number: components["schemas"]["BlockNumber"] | null;
-            /** @description Counts the changes of the index; numbers are skipped. */
+            /** @description Number of a change of the index; some numbers are skipped. */
             number: number;
         };
         /** @description An event of the Hub, with its fields by their names in the contract, in snake_case. */
@@ -699,7 +699,7 @@ export interface components {
             log_index: number;
             /** @description The event's name in the contract's ABI. */
             name: string;
-            /** @description Only of a VerdictRecorded: the Guardian's Verdict before it, which no longer counts. */
+            /** @description Only for a VerdictRecorded: the Guardian's earlier Verdict, which no longer counts. */
             replaces?: components["schemas"]["ReplacedVerdict"];
             time: components["schemas"]["UnixSeconds"];
             tx_hash: components["schemas"]["Bytes32"];
@@ -708,7 +708,7 @@ export interface components {
         ChangeList: {
             has_more: boolean;
             items: components["schemas"]["Change"][];
-            /** @description Counts the changes of the index; numbers are skipped. */
+            /** @description Number of a change of the index; some numbers are skipped. */
             next_after: number;
         };
         /** @description The uploaded age file: digest, length and place. */
@@ -720,9 +720,9 @@ export interface components {
         /** @description One Submission of many: its content, or why it is refused. */
         ContentOrError: {
             content: components["schemas"]["SubmissionContent"] | null;
-            /** @description What reading this one alone would answer. */
+            /** @description The answer that reading this one alone would give. */
             error?: components["schemas"]["ErrorBody"] | null;
-            /** @description Seconds after which to ask for this one again. */
+            /** @description Seconds to wait before requesting this one again. */
             retry_after?: number | null;
             submission_commitment: components["schemas"]["Bytes32"];
         };
@@ -751,12 +751,12 @@ export interface components {
         /** @description The facts of this deployment that a client needs. */
         Deployment: {
             beacon: components["schemas"]["BeaconInfo"];
-            /** @description The chain's pace since its final block. */
+            /** @description Seconds per block since the chain's final block. */
             block_time_seconds: number;
             chain_id: number;
             escrow_token: components["schemas"]["TokenDescription"];
             fee_policy: components["schemas"]["CurrentFees"] | null;
-            /** @description How much older than the newest block the block of a signed request may be, by header times. */
+            /** @description How much older than the newest block a signed request's block may be, by header times. */
             freshness_window_seconds: number;
             guardian_roster: components["schemas"]["GuardianRoster"] | null;
             hub_address: components["schemas"]["Address"];
@@ -768,11 +768,11 @@ export interface components {
         /** @description How this deployment does. Without an index there is neither position, nor totals, nor announcements. */
         DeploymentStatus: {
             announced: components["schemas"]["Announcements"] | null;
-            /** @description Null where no RPC endpoint has answered within the last minutes, or nobody reads them. */
+            /** @description Null if no RPC endpoint has answered in the last few minutes, or none is polled. */
             chain_head?: components["schemas"]["ChainHead"] | null;
             chain_id: number;
             hub_address: components["schemas"]["Address"];
-            /** @description Active Submissions whose envelope or sealed bytes this service does not hold, looked for daily. */
+            /** @description Active Submissions whose envelope or sealed bytes this service lacks, checked daily. */
             lost_submission_count?: number | null;
             position: components["schemas"]["IndexPosition"] | null;
             service_version: string;
@@ -898,7 +898,7 @@ export interface components {
          */
         GuardianConduct: {
             due: number;
-            /** @description From the reveal point to its Verdict: the median, in seconds; null where there is none. */
+            /** @description Median seconds from the reveal point to its Verdict; null if there is none. */
             median_seconds_to_verdict: number | null;
             /** @description Those without one. */
             missed: number;
@@ -906,7 +906,7 @@ export interface components {
             recorded: number;
             /** @description Verdicts that all Guardians of the same rosters could have recorded. */
             roster_due: number;
-            /** @description Those that they recorded. */
+            /** @description Verdicts that they recorded. */
             roster_recorded: number;
         };
         /** @description One published version, members in the Hub's order (accounts ascending). */
@@ -939,7 +939,7 @@ export interface components {
             finality_seconds: number;
             finalized_block_number: components["schemas"]["BlockNumber"];
             finalized_block_time: components["schemas"]["UnixSeconds"];
-            /** @description From the newest indexed block to now. */
+            /** @description Seconds from the newest indexed block to now. */
             lag_seconds: number;
             reorg_count: number;
             tip_block_number: components["schemas"]["BlockNumber"];
@@ -968,7 +968,7 @@ export interface components {
         PosterConduct: {
             awarded: number;
             awards: components["schemas"]["Amount"];
-            /** @description From the reveal point to the outcome by a quorum: the median, in seconds; null where there is none. */
+            /** @description Median seconds from the reveal point to the outcome by a quorum; null if there is none. */
             median_seconds_to_outcome: number | null;
             /** @description Not final yet. */
             open: number;
@@ -976,7 +976,7 @@ export interface components {
             posted: number;
             /** @description A quorum found no valid Submission. */
             refused: number;
-            /** @description There were Submissions, and no quorum decided in time. */
+            /** @description There were Submissions, but no quorum decided in time. */
             unjudged: number;
             /** @description Nobody submitted. */
             without_submissions: number;
@@ -1068,7 +1068,7 @@ export interface components {
             report_commitment: components["schemas"]["Bytes32"] | null;
             solver_address: components["schemas"]["Address"] | null;
             submission_commitment: components["schemas"]["Bytes32"] | null;
-            /** @description Whether the Verdict names the outcome. An `awarded` one does where that is the award of this Submission to this Solver. A `no_valid_submission` does wherever that is the outcome: by a quorum (`judged`), and also where none was reached (`quorum_not_reached`), though it decided nothing then. False without a Verdict. */
+            /** @description Whether the Verdict matches the outcome. An `awarded` Verdict matches if this Submission of this Solver was awarded. A `no_valid_submission` Verdict matches if that is the outcome: by a quorum (`judged`), and also if no quorum was reached (`quorum_not_reached`), although it then decided nothing. False without a Verdict. */
             supported_result: boolean;
         };
         /** @description The rubric that readiness reviews apply. */
@@ -1089,7 +1089,7 @@ export interface components {
         /** @description An account's Submissions as Solver, of the newest ``MOST_COUNTED`` bounties that it submitted to. */
         SolverConduct: {
             awards: components["schemas"]["Amount"];
-            /** @description Of them not final yet. */
+            /** @description Those of them that are not final yet. */
             open: number;
             /** @description Bounties with a Submission of this account. */
             submitted: number;
@@ -1144,7 +1144,7 @@ export interface components {
         /** @description Where to upload it, once. */
         UploadTarget: {
             expires_at: components["schemas"]["Timestamp"];
-            /** @description Compare with the one you derive. */
+            /** @description Compare it with the one you derive. */
             storage_locator: string;
             upload_headers: {
                 [key: string]: string;
@@ -1172,7 +1172,7 @@ export interface components {
             settlement_reason: components["schemas"]["SettlementReason"];
             spec_commitment: components["schemas"]["Bytes32"];
             /**
-             * @description Every bounty that ended is `final`, whatever the reason; also where no quorum was reached.
+             * @description Every settled bounty is `final`, whatever the reason, even if no quorum was reached.
              * @enum {string}
              */
             status: "final";
@@ -1187,7 +1187,7 @@ export interface components {
         };
         /** @description That this deployment's operator does not show a text here, and why. The chain has its commitment all the same. */
         Withheld: {
-            /** @description The operator's, for anyone. */
+            /** @description The operator's reason, for anyone to read. */
             reason: string;
             since: components["schemas"]["UnixSeconds"];
             until: components["schemas"]["UnixSeconds"] | null;
@@ -1196,9 +1196,9 @@ export interface components {
         WithheldList: {
             has_more: boolean;
             items: components["schemas"]["WithheldText"][];
-            /** @description What to ask after next; as it was where there is nothing more. */
+            /** @description The next value of `after`; unchanged if there is nothing more. */
             next_after: number;
-            /** @description Where unlawful text, or a wrong decision, is reported; null where none is set. */
+            /** @description Where to report unlawful text or a wrong decision; null if none is set. */
             report_address: string | null;
         };
         /** @description A text that is withheld, named by what the chain has of it: of each kind the fields that name it are set. */
@@ -1207,9 +1207,9 @@ export interface components {
             bounty_id: components["schemas"]["BountyId"] | null;
             /** @enum {string} */
             kind: "bounty" | "verdict" | "account";
-            /** @description Counts the decisions of the operator; numbers are skipped. */
+            /** @description Number of a decision of the operator; some numbers are skipped. */
             number: number;
-            /** @description The operator's, for anyone. */
+            /** @description The operator's reason, for anyone to read. */
             reason: string;
             report_commitment: components["schemas"]["Bytes32"] | null;
             since: components["schemas"]["UnixSeconds"];
@@ -1230,17 +1230,17 @@ export interface components {
     headers: {
         /** @description Who may keep the answer, and for how long. */
         "Cache-Control": string;
-        /** @description The version of the answer; If-None-Match with it gets 304 while there is no other. */
+        /** @description The version of the answer; If-None-Match with it gets 304 while the answer is unchanged. */
         ETag: string;
         /** @description Seconds after which the same request may be answered. */
         "Retry-After": number;
-        /** @description The scheme that this route takes: Service-Approval. */
+        /** @description The scheme that this route accepts: Service-Approval. */
         "WWW-Authenticate": string;
-        /** @description Names this request in the operator's log: the request's own where it sent one. */
+        /** @description Names this request in the operator's log; the request's own value if it sent one. */
         "X-Correlation-Id": string;
-        /** @description The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…: each has numbers of its own. */
+        /** @description The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…; bounty numbers are per Hub. */
         "X-Hub": string;
-        /** @description The newest block of the index that the answer was read of. Answers that follow each other may come from databases of which one is a little behind. */
+        /** @description The newest block of the index from which the answer was read. Successive answers may come from databases of which one is slightly behind. */
         "X-Index-Block": string;
         /** @description The time of that block, in Unix seconds. */
         "X-Index-Time": string;
@@ -1278,7 +1278,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountRecord"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1291,7 +1291,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1315,7 +1315,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1328,7 +1328,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1341,8 +1341,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -1371,7 +1371,7 @@ export interface operations {
                 max_award?: components["schemas"]["Amount"];
                 deadline_after?: components["schemas"]["UnixSeconds"];
                 deadline_before?: components["schemas"]["UnixSeconds"];
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
                 /** @description Items in a page. */
                 limit?: number;
@@ -1407,7 +1407,7 @@ export interface operations {
                     "application/json": components["schemas"]["BountyList"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1420,7 +1420,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1432,7 +1432,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1445,7 +1445,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1458,8 +1458,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -1504,7 +1504,7 @@ export interface operations {
                     "application/json": components["schemas"]["BountyDetail"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1519,7 +1519,7 @@ export interface operations {
             };
             /**
              * @description `invalid_bounty_detail_request`: Name one bounty by its decimal id, counted from 1.
-             *     `invalid_request`: Correct what the issues name and send the request again.
+             *     `invalid_request`: Correct the fields named in the issues and send the request again.
              */
             400: {
                 headers: {
@@ -1547,7 +1547,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1560,7 +1560,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1573,8 +1573,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -1613,7 +1613,7 @@ export interface operations {
                     "text/markdown": string;
                 };
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1638,7 +1638,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1666,7 +1666,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1679,7 +1679,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1692,9 +1692,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -1743,8 +1743,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_winning_solution_delivery`: Correct what the issues name and send the request again.
-             *     `invalid_request`: Correct what the issues name and send the request again.
+             * @description `invalid_winning_solution_delivery`: Correct the fields named in the issues and send the request again.
+             *     `invalid_request`: Correct the fields named in the issues and send the request again.
              */
             400: {
                 headers: {
@@ -1770,7 +1770,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1799,7 +1799,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            /** @description `length_required`: Send the complete body, with its length in Content-Length. */
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1823,7 +1823,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            /** @description `unsupported_media_type`: Send the media type that the route accepts. */
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1835,7 +1835,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1850,7 +1850,7 @@ export interface operations {
             };
             /**
              * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
-             *     `internal_error`: Try again later; report the correlation id if it persists.
+             *     `internal_error`: Try again later; if this continues, report the correlation id.
              */
             500: {
                 headers: {
@@ -1863,7 +1863,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            /** @description `unsupported_transfer_encoding`: Send the body uncompressed, with its length in Content-Length. */
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1876,10 +1876,10 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `delivery_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `delivery_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -1926,8 +1926,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_winning_solution_delivery`: Correct what the issues name and send the request again.
-             *     `invalid_request`: Correct what the issues name and send the request again.
+             * @description `invalid_winning_solution_delivery`: Correct the fields named in the issues and send the request again.
+             *     `invalid_request`: Correct the fields named in the issues and send the request again.
              */
             400: {
                 headers: {
@@ -1952,7 +1952,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1965,7 +1965,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1978,9 +1978,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `delivery_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -2018,7 +2018,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was there already. */
+            /** @description It was stored before. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2053,8 +2053,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_winning_solution_delivery`: Correct what the issues name and send the request again.
-             *     `invalid_request`: Correct what the issues name and send the request again.
+             * @description `invalid_winning_solution_delivery`: Correct the fields named in the issues and send the request again.
+             *     `invalid_request`: Correct the fields named in the issues and send the request again.
              */
             400: {
                 headers: {
@@ -2080,7 +2080,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2108,7 +2108,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            /** @description `length_required`: Send the complete body, with its length in Content-Length. */
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2132,7 +2132,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            /** @description `unsupported_media_type`: Send the media type that the route accepts. */
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2144,7 +2144,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2159,7 +2159,7 @@ export interface operations {
             };
             /**
              * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
-             *     `internal_error`: Try again later; report the correlation id if it persists.
+             *     `internal_error`: Try again later; if this continues, report the correlation id.
              */
             500: {
                 headers: {
@@ -2172,7 +2172,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            /** @description `unsupported_transfer_encoding`: Send the body uncompressed, with its length in Content-Length. */
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2185,10 +2185,10 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `delivery_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `delivery_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -2239,7 +2239,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubmissionContents"];
                 };
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2264,7 +2264,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2291,7 +2291,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            /** @description `length_required`: Send the complete body, with its length in Content-Length. */
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2315,7 +2315,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            /** @description `unsupported_media_type`: Send the media type that the route accepts. */
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2327,7 +2327,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2340,7 +2340,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2352,7 +2352,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            /** @description `unsupported_transfer_encoding`: Send the body uncompressed, with its length in Content-Length. */
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2365,8 +2365,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_submission_content_authority_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_submission_content_authority_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -2417,8 +2417,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_solver_submission`: Correct what the issues name and send the request again.
-             *     `invalid_request`: Correct what the issues name and send the request again.
+             * @description `invalid_solver_submission`: Correct the fields named in the issues and send the request again.
+             *     `invalid_request`: Correct the fields named in the issues and send the request again.
              */
             400: {
                 headers: {
@@ -2444,7 +2444,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2471,7 +2471,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            /** @description `length_required`: Send the complete body, with its length in Content-Length. */
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2495,7 +2495,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            /** @description `unsupported_media_type`: Send the media type that the route accepts. */
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2507,7 +2507,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2520,7 +2520,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2532,7 +2532,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            /** @description `unsupported_transfer_encoding`: Send the body uncompressed, with its length in Content-Length. */
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2545,11 +2545,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `storage_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `storage_verification_pending`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `storage_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `storage_verification_pending`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -2581,7 +2581,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was there already. */
+            /** @description It was stored before. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2606,8 +2606,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_solver_submission`: Correct what the issues name and send the request again.
-             *     `invalid_request`: Correct what the issues name and send the request again.
+             * @description `invalid_solver_submission`: Correct the fields named in the issues and send the request again.
+             *     `invalid_request`: Correct the fields named in the issues and send the request again.
              */
             400: {
                 headers: {
@@ -2633,7 +2633,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2672,7 +2672,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            /** @description `length_required`: Send the complete body, with its length in Content-Length. */
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2696,7 +2696,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            /** @description `unsupported_media_type`: Send the media type that the route accepts. */
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2708,7 +2708,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2721,7 +2721,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2733,7 +2733,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            /** @description `unsupported_transfer_encoding`: Send the body uncompressed, with its length in Content-Length. */
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2746,12 +2746,12 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `storage_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `storage_verification_pending`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `pending_storage_full`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `storage_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `storage_verification_pending`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `pending_storage_full`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -2791,7 +2791,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubmissionContent"];
                 };
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2816,7 +2816,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2844,7 +2844,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2859,7 +2859,7 @@ export interface operations {
             };
             /**
              * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
-             *     `internal_error`: Try again later; report the correlation id if it persists.
+             *     `internal_error`: Try again later; if this continues, report the correlation id.
              */
             500: {
                 headers: {
@@ -2873,10 +2873,10 @@ export interface operations {
                 };
             };
             /**
-             * @description `storage_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_submission_content_authority_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `storage_verification_pending`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `storage_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_submission_content_authority_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `storage_verification_pending`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -2933,8 +2933,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_bounty_challenge`: Correct the page where the issues point and publish it again.
-             *     `invalid_request`: Correct what the issues name and send the request again.
+             * @description `invalid_bounty_challenge`: Correct the page at the places named in the issues and publish it again.
+             *     `invalid_request`: Correct the fields named in the issues and send the request again.
              */
             400: {
                 headers: {
@@ -2947,7 +2947,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            /** @description `length_required`: Send the complete body, with its length in Content-Length. */
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2971,7 +2971,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            /** @description `unsupported_media_type`: Send the media type that the route accepts. */
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2983,7 +2983,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2996,7 +2996,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3008,7 +3008,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            /** @description `unsupported_transfer_encoding`: Send the body uncompressed, with its length in Content-Length. */
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3021,10 +3021,10 @@ export interface operations {
                 };
             };
             /**
-             * @description `page_check_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `page_check_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -3083,9 +3083,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_bounty_challenge`: Correct the page where the issues point and publish it again.
-             *     `bounty_challenge_not_ready`: Improve the page where the issues point and publish it again.
-             *     `invalid_request`: Correct what the issues name and send the request again.
+             * @description `invalid_bounty_challenge`: Correct the page at the places named in the issues and publish it again.
+             *     `bounty_challenge_not_ready`: Improve the page at the places named in the issues and publish it again.
+             *     `invalid_request`: Correct the fields named in the issues and send the request again.
              */
             400: {
                 headers: {
@@ -3111,7 +3111,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3135,7 +3135,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            /** @description `length_required`: Send the complete body, with its length in Content-Length. */
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3159,7 +3159,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            /** @description `unsupported_media_type`: Send the media type that the route accepts. */
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3172,8 +3172,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `publication_review_limit_reached`: Wait until retry_not_before, then sign and send again.
-             *     `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `publication_review_limit_reached`: Wait until retry_not_before, then sign and send the request again.
+             *     `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             429: {
                 headers: {
@@ -3189,7 +3189,7 @@ export interface operations {
             };
             /**
              * @description `invalid_orchestrator_output`: Sign the same page again; do not weaken the bounty's requirements to avoid this.
-             *     `internal_error`: Try again later; report the correlation id if it persists.
+             *     `internal_error`: Try again later; if this continues, report the correlation id.
              */
             500: {
                 headers: {
@@ -3202,7 +3202,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            /** @description `unsupported_transfer_encoding`: Send the body uncompressed, with its length in Content-Length. */
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3214,7 +3214,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `orchestrator_provider_error`: Sign the same page again after Retry-After; the review is joined. */
+            /** @description `orchestrator_provider_error`: Sign the same page again after Retry-After; the new request joins the same review. */
             502: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3228,11 +3228,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `orchestrator_unconfigured`: The operator has to configure a review provider.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `pending_storage_full`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `orchestrator_unconfigured`: Ask the operator to configure a review provider.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `pending_storage_full`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -3251,7 +3251,7 @@ export interface operations {
     get_api_changes: {
         parameters: {
             query?: {
-                /** @description Counts the changes of the index; numbers are skipped. */
+                /** @description Number of a change of the index; some numbers are skipped. */
                 after?: number;
                 /** @description Changes in a page. */
                 limit?: number;
@@ -3280,7 +3280,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChangeList"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3293,7 +3293,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3305,7 +3305,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3318,7 +3318,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3331,8 +3331,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -3373,7 +3373,7 @@ export interface operations {
                     "application/json": components["schemas"]["Deployment"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3384,7 +3384,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3396,7 +3396,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3409,7 +3409,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3422,9 +3422,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -3465,7 +3465,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3476,7 +3476,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3488,7 +3488,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3501,7 +3501,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3514,8 +3514,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -3559,7 +3559,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryKey"];
                 };
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3571,7 +3571,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3584,7 +3584,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3597,9 +3597,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `delivery_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -3640,7 +3640,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3651,7 +3651,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3663,7 +3663,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3676,7 +3676,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3688,7 +3688,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3728,7 +3728,7 @@ export interface operations {
                     "application/json": components["schemas"]["Any"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3739,7 +3739,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3751,7 +3751,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3764,7 +3764,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3776,7 +3776,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3816,7 +3816,7 @@ export interface operations {
                     "application/json": components["schemas"]["Rubric"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3827,7 +3827,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3839,7 +3839,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3852,7 +3852,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3864,7 +3864,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3904,7 +3904,7 @@ export interface operations {
                     "application/json": components["schemas"]["Any"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3915,7 +3915,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3927,7 +3927,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3940,7 +3940,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3952,7 +3952,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3994,7 +3994,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeploymentStatus"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4007,7 +4007,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4019,7 +4019,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4032,7 +4032,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4044,7 +4044,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4062,7 +4062,7 @@ export interface operations {
     get_api_withheld: {
         parameters: {
             query?: {
-                /** @description The number of the last one that was read; 0 for all. */
+                /** @description The number of the last decision read; 0 for all. */
                 after?: number;
                 /** @description Texts in a page. */
                 limit?: number;
@@ -4089,7 +4089,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithheldList"];
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4100,7 +4100,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4112,7 +4112,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4125,7 +4125,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4138,8 +4138,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -4182,7 +4182,7 @@ export interface operations {
                     "text/markdown": string;
                 };
             };
-            /** @description The version of If-None-Match is the newest. */
+            /** @description The version in If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4193,7 +4193,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4220,7 +4220,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4233,7 +4233,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `written_verdict_withheld`: Ask its Guardian for the document; Poster, recorded Solvers and the roster's Guardians read it with GET /api/written-verdicts/{report_commitment}/document. */
+            /** @description `written_verdict_withheld`: Ask its Guardian for the document; the Poster, recorded Solvers and the roster's Guardians can read it with GET /api/written-verdicts/{report_commitment}/document. */
             451: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4245,7 +4245,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4258,8 +4258,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -4290,7 +4290,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was there already. */
+            /** @description It was stored before. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4327,8 +4327,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_written_verdict`: Correct what the issues name and send the request again.
-             *     `invalid_request`: Correct what the issues name and send the request again.
+             * @description `invalid_written_verdict`: Correct the fields named in the issues and send the request again.
+             *     `invalid_request`: Correct the fields named in the issues and send the request again.
              */
             400: {
                 headers: {
@@ -4354,7 +4354,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4381,7 +4381,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            /** @description `length_required`: Send the complete body, with its length in Content-Length. */
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4405,7 +4405,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            /** @description `unsupported_media_type`: Send the media type that the route accepts. */
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4417,7 +4417,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4430,7 +4430,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4442,7 +4442,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            /** @description `unsupported_transfer_encoding`: Send the body uncompressed, with its length in Content-Length. */
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4455,9 +4455,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -4496,7 +4496,7 @@ export interface operations {
                     "text/markdown": string;
                 };
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4521,7 +4521,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            /** @description `forbidden`: Sign with the wallet to which this action belongs. */
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4549,7 +4549,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4562,7 +4562,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4575,9 +4575,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_chain_state_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -4614,7 +4614,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4626,7 +4626,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4638,7 +4638,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4689,7 +4689,7 @@ export interface operations {
                     "application/json": components["schemas"]["GraphqlAnswer"];
                 };
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4702,7 +4702,7 @@ export interface operations {
                     "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
-            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            /** @description `length_required`: Send the complete body, with its length in Content-Length. */
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4728,7 +4728,7 @@ export interface operations {
                     "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            /** @description `unsupported_media_type`: Send the media type that the route accepts. */
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4741,7 +4741,7 @@ export interface operations {
                     "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4755,7 +4755,7 @@ export interface operations {
                     "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4768,7 +4768,7 @@ export interface operations {
                     "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
-            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            /** @description `unsupported_transfer_encoding`: Send the body uncompressed, with its length in Content-Length. */
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4782,8 +4782,8 @@ export interface operations {
                 };
             };
             /**
-             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             * @description `bounty_projection_unavailable`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed.
              */
             503: {
                 headers: {
@@ -4821,7 +4821,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /** @description `invalid_request`: Correct the fields named in the issues and send the request again. */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4833,7 +4833,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `rate_limit_reached`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4846,7 +4846,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            /** @description `internal_error`: Try again later; if this continues, report the correlation id. */
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4858,7 +4858,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            /** @description `service_overloaded`: Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed. */
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];

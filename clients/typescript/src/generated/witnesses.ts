@@ -3,9 +3,9 @@
 /** What an act rests on, in words, and the code when two who vouch for it differ. */
 export const FACTS = {
   time: ["the moment from which an authorization's hour is counted", "time_disagrees"],
-  conditions: ["the roster, fees and token that a bounty created now pins", "publication_mismatch"],
-  unfunded: ["the bounties that this account has funded on this page", "sources_disagree"],
-  authorization_over: ["whether an authorization that was signed for this page can still be used", "authorization_outstanding"],
+  conditions: ["the roster, fees and token that a bounty created now would pin", "publication_mismatch"],
+  unfunded: ["the bounties that this account has funded with this page", "sources_disagree"],
+  authorization_over: ["whether an authorization signed for this page can still be used", "authorization_outstanding"],
   terms: ["a bounty's page, escrow and deadlines", "read_model_mismatch"],
   reveal_point: ["the moment from which sealed work can be opened", "reveal_point_wrong"],
   roster: ["the Guardians whose keys open sealed work", "read_model_mismatch"],

@@ -1,4 +1,4 @@
-"""Formats, crypto, request signatures, the Hub's calls and events, rules, shapes of the wire; on its own.
+"""Formats, crypto, request signatures, the Hub's calls and events, rules, wire shapes; on its own.
 
 Its packages build on each other in one direction: the import contracts in ``pyproject.toml`` of the repository list
 them.

@@ -15,7 +15,7 @@ class Clock(Protocol):
         """Return whole seconds since 1970."""
 
     def monotonic(self) -> float:
-        """Return seconds from an arbitrary start that never runs back."""
+        """Return seconds from an arbitrary start; they never decrease."""
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

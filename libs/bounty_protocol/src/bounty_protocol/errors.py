@@ -34,7 +34,7 @@ def shown_issues(issues: Sequence[Issue]) -> list[Issue]:
     more = len(issues) - MAX_ISSUES
     if more <= 0:
         return list(issues)
-    return [*issues[:MAX_ISSUES], Issue("more", f"{more} more like these are not shown; correct these first")]
+    return [*issues[:MAX_ISSUES], Issue("more", f"{more} more issues are not shown; correct these first")]
 
 
 def requirement(text: str) -> str:
@@ -49,20 +49,24 @@ class Problem(NamedTuple):
     next_action: str
 
 
-_RETRY = "Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed."
-_REREAD = "Re-read the chain; the state it shows does not permit this."
-_CORRECT = "Correct what the issues name and send the request again."
+_RETRY = "Wait for the seconds in Retry-After, then send the request again, with a fresh signature if it is signed."
+_REREAD = "Read the chain again; its state does not permit this."
+_CORRECT = "Correct the fields named in the issues and send the request again."
 
 PROBLEMS: Final[dict[str, Problem]] = {
     "invalid_request": Problem(400, _CORRECT),
     "invalid_bounty_detail_request": Problem(400, "Name one bounty by its decimal id, counted from 1."),
-    "invalid_bounty_challenge": Problem(400, "Correct the page where the issues point and publish it again."),
-    "bounty_challenge_not_ready": Problem(400, "Improve the page where the issues point and publish it again."),
+    "invalid_bounty_challenge": Problem(
+        400, "Correct the page at the places named in the issues and publish it again."
+    ),
+    "bounty_challenge_not_ready": Problem(
+        400, "Improve the page at the places named in the issues and publish it again."
+    ),
     "invalid_solver_submission": Problem(400, _CORRECT),
     "invalid_written_verdict": Problem(400, _CORRECT),
     "invalid_winning_solution_delivery": Problem(400, _CORRECT),
     "unauthorized": Problem(401, "Take a fresh block, sign this exact request again and send it once."),
-    "forbidden": Problem(403, "Sign with the wallet that this action belongs to."),
+    "forbidden": Problem(403, "Sign with the wallet to which this action belongs."),
     "bounty_not_found": Problem(404, "Check the bounty id and the deployment."),
     "submission_not_found": Problem(404, "Check the commitment against the bounty's active Submissions."),
     "written_verdict_not_found": Problem(404, "Check the commitment against the Verdict recorded on chain."),
@@ -76,22 +80,24 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "unrecorded_submissions_limit_reached": Problem(
         409, "Record one of them, or record this one first (solver:submit --without-api) and prepare it afterwards."
     ),
-    "length_required": Problem(411, "Send the body whole, with its length in Content-Length."),
+    "length_required": Problem(411, "Send the complete body, with its length in Content-Length."),
     "payload_too_large": Problem(413, "Send a smaller body; the message names this route's limit."),
-    "unsupported_media_type": Problem(415, "Send the media type that the route takes."),
+    "unsupported_media_type": Problem(415, "Send the media type that the route accepts."),
     "bounty_challenge_withheld": Problem(
         451,
-        "Ask the Poster for the bytes behind spec_commitment; Poster, recorded Solvers and the roster's Guardians read "
-        "them with GET /api/bounties/{bounty_id}/challenge.",
+        "Ask the Poster for the bytes behind spec_commitment; the Poster, recorded Solvers and the roster's "
+        "Guardians can read them with GET /api/bounties/{bounty_id}/challenge.",
     ),
     "written_verdict_withheld": Problem(
         451,
-        "Ask its Guardian for the document; Poster, recorded Solvers and the roster's Guardians read it with "
+        "Ask its Guardian for the document; the Poster, recorded Solvers and the roster's Guardians can read it with "
         "GET /api/written-verdicts/{report_commitment}/document.",
     ),
-    "publication_review_limit_reached": Problem(429, "Wait until retry_not_before, then sign and send again."),
+    "publication_review_limit_reached": Problem(
+        429, "Wait until retry_not_before, then sign and send the request again."
+    ),
     "rate_limit_reached": Problem(429, _RETRY),
-    "internal_error": Problem(500, "Try again later; report the correlation id if it persists."),
+    "internal_error": Problem(500, "Try again later; if this continues, report the correlation id."),
     "bounty_challenge_content_mismatch": Problem(
         500, "Do not rely on the page this service holds; ask the Poster for the bytes behind spec_commitment."
     ),
@@ -101,12 +107,14 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "invalid_orchestrator_output": Problem(
         500, "Sign the same page again; do not weaken the bounty's requirements to avoid this."
     ),
-    "unsupported_transfer_encoding": Problem(501, "Send the body as it is, with its length in Content-Length."),
+    "unsupported_transfer_encoding": Problem(501, "Send the body uncompressed, with its length in Content-Length."),
     "api_unreachable": Problem(
-        502, "Try again in a minute, with a fresh signature if it is signed: the service may be starting anew."
+        502, "Try again in a minute, with a fresh signature if the request is signed: the service may be restarting."
     ),
-    "orchestrator_provider_error": Problem(502, "Sign the same page again after Retry-After; the review is joined."),
-    "orchestrator_unconfigured": Problem(503, "The operator has to configure a review provider."),
+    "orchestrator_provider_error": Problem(
+        502, "Sign the same page again after Retry-After; the new request joins the same review."
+    ),
+    "orchestrator_unconfigured": Problem(503, "Ask the operator to configure a review provider."),
     "bounty_submission_content_authority_unavailable": Problem(503, _RETRY),
     "bounty_projection_unavailable": Problem(503, _RETRY),
     "bounty_chain_state_unavailable": Problem(503, _RETRY),

@@ -47,7 +47,7 @@ def refuse_nesting(text: bytes) -> None:
 def read_object(text: bytes, *, with_half_pairs: bool = False) -> dict[str, Any]:
     """Parse a JSON object, each of whose texts is UTF-8; ``ValueError`` for anything else.
 
-    ``with_half_pairs`` lets halves of surrogate pairs through, for a reader that shows them as what they are.
+    ``with_half_pairs`` accepts halves of surrogate pairs, for a reader that can show them.
     """
     value = read_json(text)
     if not isinstance(value, dict):

@@ -121,15 +121,15 @@ def to_json(value: object) -> dict[str, object]:
 
 
 def to_json_as(annotation: Any, value: object) -> object:
-    """Return the JSON of a value that is no shape itself, by the type that annotates it."""
+    """Return the JSON of a value that is not a dataclass, by the type that annotates it."""
     change = _change(kind_of(annotation))
     return value if change is None else change(value)
 
 
 @cache
 def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
-    """Return the writer of one shape, made once: answers are written often, and most of their values are JSON as they
-    are.
+    """Return the writer of one shape, made once: answers are written often, and most of their values are JSON
+    already.
     """
     found = parts(shape)
     names = tuple(part.name for part in found)
@@ -152,7 +152,7 @@ def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
 
 
 def _change(kind: Kind) -> Callable[[Any], object] | None:
-    """Return the function that makes JSON of a value; None if it is JSON as it is."""
+    """Return the function that converts a value to JSON; None if it is JSON already."""
     match kind:
         case Nested(shape):
             return _writer(shape)

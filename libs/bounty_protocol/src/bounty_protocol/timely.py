@@ -76,7 +76,7 @@ class AnswerLimits:
         self.ends = time.monotonic() + self.seconds
 
     def take(self, count: int) -> None:
-        """Count so many more bytes."""
+        """Count this many more bytes."""
         self.bytes_left -= count
         if self.least_rate is not None:
             self.ends += count / self.least_rate
@@ -128,8 +128,8 @@ class TimelyHttp:
     ) -> HttpAnswer:
         """Send one request and read its whole answer; raise urllib3's ``HTTPError`` if there is none.
 
-        ``AnswerTooLong`` where the body is longer than ``most_bytes``; an answer that takes longer than the time of
-        these exchanges since its request was sent is a ``ReadTimeoutError``.
+        ``AnswerTooLong`` if the body is longer than ``most_bytes``; ``ReadTimeoutError`` if the answer takes longer
+        than the time allowed since its request was sent.
         """
         request = {"body": body, "headers": headers, **({} if timeout is None else {"timeout": timeout})}
         with self.opened(method, url, request, most_bytes=most_bytes) as opened:
@@ -179,7 +179,7 @@ class Opened:
 
 @contextmanager
 def _as_http_error(allowance: AnswerLimits, most_bytes: int) -> Iterator[None]:
-    """Have everything that reading an answer can raise be an ``HTTPError``."""
+    """Convert everything that reading an answer can raise to ``HTTPError``."""
     try:
         yield
     except (urllib3.exceptions.ProtocolError, ValueError, OverflowError) as error:  # a negative chunk is a ValueError
@@ -189,12 +189,12 @@ def _as_http_error(allowance: AnswerLimits, most_bytes: int) -> Iterator[None]:
 
 
 def is_encoded(field: str | None) -> bool:
-    """Return whether by this field ``Content-Encoding`` the body is not the content itself."""
+    """Return whether, according to ``Content-Encoding``, the body is not the content itself."""
     return (field or "").strip().lower() not in _PLAIN
 
 
 def _announced(response: urllib3.BaseHTTPResponse) -> int:
-    """Return the length that the head announces, where it is one; a chunked answer has none."""
+    """Return the length that the head announces, if it is valid; a chunked answer has none."""
     text = response.headers.get("Content-Length", "")
     return int(text) if len(text) < 20 and text.isascii() and text.isdigit() and not response.chunked else 0
 
@@ -256,7 +256,7 @@ class _Received(RawIOBase):
             count = self._received.readinto(memoryview(buffer)[: self._allowance.bytes_left])
         except TimeoutError as error:
             if error.errno == ETIMEDOUT:  # TCP gave up, not this wait
-                raise ConnectionAbortedError(ETIMEDOUT, "the other end is gone") from error
+                raise ConnectionAbortedError(ETIMEDOUT, "the other end closed the connection") from error
             raise
         self._allowance.take(count or 0)
         return count

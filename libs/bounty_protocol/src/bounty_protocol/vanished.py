@@ -19,9 +19,10 @@ _MOST_PROBES: Final = 127
 
 
 def tcp_options(seconds: int) -> dict[int, int]:
-    """Options of ``IPPROTO_TCP`` that, with ``SO_KEEPALIVE``, end a connection that acknowledges nothing for so long.
+    """Options of ``IPPROTO_TCP`` that, with ``SO_KEEPALIVE``, end a connection that acknowledges nothing for that long.
 
-    An idle one is asked after a third of it, and then each second. A system without one of these options goes without.
+    An idle connection is probed after a third of that time, and then each second. An option that the system lacks is
+    skipped.
     """
     wanted = {
         "TCP_KEEPIDLE": _first_probe(seconds),

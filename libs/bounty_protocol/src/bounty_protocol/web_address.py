@@ -22,10 +22,10 @@ def parse_url(text: str) -> str:
 
 
 def parse_base_url(text: str) -> str:
-    """Parse an API's base address: a scheme, a host and perhaps a path, below which every route is."""
+    """Parse an API's base address: a scheme, a host and optionally a path, below which every route lies."""
     parts = urlsplit(parse_url(text))
     if parts.query or parts.fragment or parts.username or not text.isascii() or not text.isprintable():
-        raise ValueError("not a base address: a scheme, a host and perhaps a path")
+        raise ValueError("not a base address: a scheme, a host and optionally a path")
     return text.rstrip("/")
 
 
@@ -38,7 +38,7 @@ def parse_urls(text: str) -> tuple[str, ...]:
 
 
 def place_of(url: str) -> tuple[object, ...]:
-    """Return what all spellings of an address share: endpoints that are compared have to differ in it."""
+    """Return what all spellings of an address share: endpoints that are compared must differ in it."""
     parts = urlsplit(url)
     port = parts.port or _PORTS[parts.scheme]
     return parts.scheme, parts.username, parts.password, parts.hostname, port, parts.path.rstrip("/"), parts.query

@@ -54,8 +54,8 @@ class Network:
 
 @lru_cache(maxsize=4_096)
 def network_of(address: str) -> Network:
-    """Return the network of an address; ``unknown`` for what is none. Kept: a /64 takes 0.2 ms to name, at every
-    request.
+    """Return the network of an address; ``unknown`` for an invalid address. The result is cached: naming a /64 takes
+    0.2 ms, at every request.
     """
     try:
         found = ipaddress.ip_address(address)
@@ -112,7 +112,7 @@ class Budgets:
         self._away_until = float("-inf")
 
     def take(self, budget: Budget, holder: str, cost: int = 1) -> BudgetState:
-        """Take from the holder's budget; a budget that is not granted loses nothing."""
+        """Take from the holder's budget; if not granted, nothing is taken."""
         return self._ask(budget, holder, cost)
 
     def take_of(self, network: Network, budget: Budget, cost: int = 1) -> BudgetState:
@@ -124,13 +124,13 @@ class Budgets:
         return own
 
     def spend_of(self, network: Network, budget: Budget, cost: int) -> None:
-        """Take what a network used already: all of ``cost``, or what is left."""
+        """Charge what a network has already used: all of ``cost``, or what is left."""
         if network.site is not None:
             self._spend(budget.of_site(), network.site, cost)
         self._spend(budget, network.name, cost)
 
     def look(self, budget: Budget, holder: str) -> BudgetState:
-        """Return the rest of the holder's budget; ``granted`` is whether there is anything."""
+        """Return the rest of the holder's budget; ``granted`` says whether anything is left."""
         return self._ask(budget, holder, 0)
 
     def remember(self, fact: str, seconds: int) -> None:
@@ -155,7 +155,7 @@ class Budgets:
         return self._own.ask(budget, holder, cost)
 
     def _of_redis(self, call: Callable[[Redis], T]) -> T | None:
-        """Return what Redis answers; None while it does not answer."""
+        """Return the answer of Redis; None if it does not answer."""
         if self._redis is None or self._clock.monotonic() < self._away_until:
             return None
         try:
@@ -189,7 +189,7 @@ class _Counts:
         """The amounts taken, and when each window ends; the least recently used comes first."""
 
     def ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
-        """Take ``cost`` if so much is left; with 0, only look."""
+        """Take ``cost`` if that much is left; with 0, only read."""
         key, now = (budget.name, holder), self._clock.monotonic()
         with self._lock:
             taken, ends = self._kept.pop(key, (0, now))

@@ -29,7 +29,7 @@ def read_redis_url(reader: EnvironmentReader) -> str:
 
 def read_log_level(reader: EnvironmentReader) -> int:
     """Read ``SERVICE_LOG_LEVEL``, as a number of ``logging``."""
-    about = "the least severe line that is logged"
+    about = "the least severe level that is logged"
     return reader.optional("SERVICE_LOG_LEVEL", parse_level, 20, about, shown="`INFO`")
 
 
@@ -47,7 +47,7 @@ def read_internal_host(reader: EnvironmentReader) -> str:
 
 def read_host(reader: EnvironmentReader) -> str:
     """Read ``SERVICE_HOST``."""
-    return reader.optional("SERVICE_HOST", str, "127.0.0.1", "where HTTP requests are taken")
+    return reader.optional("SERVICE_HOST", str, "127.0.0.1", "the address that accepts HTTP requests")
 
 
 def read_port(reader: EnvironmentReader) -> int:

@@ -36,9 +36,9 @@ class ConfigurationError(Exception):
 
 
 def parse_count(text: str) -> int:
-    """Parse a whole number from 1, of at most fifteen digits."""
+    """Parse a whole number of at least 1, of at most fifteen digits."""
     if re.fullmatch("[0-9]{1,15}", text) is None or int(text) == 0:
-        raise ValueError("a whole number from 1")
+        raise ValueError("a whole number of at least 1")
     return int(text)
 
 
@@ -95,7 +95,7 @@ class EnvironmentReader:
     def required(self, name: str, parse: Callable[[str], T], about: str, *, shown: str = "") -> T:
         """Return the parsed value; an unset one is a problem that ``check`` reports.
 
-        ``shown`` is for a value that has a default in other cases, such as on a chain that has a record.
+        ``shown`` describes the default of a value that has one only in some cases, such as on a chain with a record.
         """
         self._settings.append(Setting(name, about, shown))
         known = len(self._problems)

@@ -67,5 +67,5 @@ def run_entry_point(
 
 
 def _terminate(_number: int, _frame: object) -> NoReturn:
-    """Leave whatever runs: transactions are rolled back, connections closed."""
+    """Exit at once: transactions are rolled back, connections closed."""
     sys.exit(TERMINATED)

@@ -62,7 +62,7 @@ class Readiness:
             return self._failing
 
     def serving(self) -> bool:
-        """Return whether to send work here."""
+        """Return whether traffic should be sent to this process."""
         self._was_ready = self._was_ready or not self.failing()
         return self._was_ready and (self._own is None or not _silent({"http": self._own}))
 
@@ -71,7 +71,7 @@ class Readiness:
         failing = self.failing()
         dependencies = GaugeMetricFamily(
             "service_dependency_up",
-            "1 for what answers a process, as its `/readyz` has it, 0 for what does not",
+            "1 for each dependency that answers, as in `/readyz`, 0 for each that does not",
             labels=["dependency"],
         )
         for name in self._checks:
@@ -155,7 +155,7 @@ def _registry() -> CollectorRegistry:
 
 
 def _silent(checks: Mapping[str, BoundedCall[object]]) -> tuple[str, ...]:
-    """Return the names of those that do not answer in time; all are checked at once."""
+    """Return the names of the dependencies that do not answer in time; all are checked at once."""
     ends, asked = time.monotonic() + CHECK_SECONDS, {name: check.begin() for name, check in checks.items()}
     found = []
     for name, answer in asked.items():

@@ -111,10 +111,10 @@ class Periodic:
 def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries: int = RETRIES) -> Redis:
     """Connect to Redis, with retries over a restart of the server, or over its change into a replica.
 
-    A server that does not answer for ``answer_seconds`` is given up; None is for a worker, which waits for jobs on it.
-    Without ``retries`` nothing is sent twice: for what must not happen again if only its answer came late. A server
-    that became a replica still answers reads, with what is old: once it refuses a write, the whole pool leaves it, so
-    that the name leads to the new one.
+    A server that does not answer for ``answer_seconds`` is given up; None is for a worker, which waits there for jobs.
+    Without ``retries`` nothing is sent twice, for actions that must not be repeated if only the answer was late. A
+    server that became a replica still answers reads with old data: once it refuses a write, the whole pool leaves it,
+    so that the name resolves to the new one.
     """
     redis = Redis.from_url(
         url,
@@ -142,7 +142,7 @@ def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries:
 
 
 def check_redis(redis: Redis) -> None:
-    """Return if the server takes writes; for readiness."""
+    """Return if the server accepts writes; for readiness."""
     redis.set("writable", 1, ex=60)
 
 
@@ -181,7 +181,7 @@ def locked(engine: Engine, name: str, wait_seconds: float = 0.0) -> Iterator[boo
 
 
 def is_running(engine: Engine, job_id: str) -> bool:
-    """Return whether some process runs the job at this moment."""
+    """Return whether some process is running the job."""
     with locked(engine, job_id) as free:
         return not free
 
@@ -194,7 +194,7 @@ def is_pending(redis: Redis, engine: Engine, kind: JobKind, job_id: str) -> bool
 def enqueue(
     redis: Redis, engine: Engine, kind: JobKind, job_id: str, argument: Message, *, after_seconds: int = 0
 ) -> bool:
-    """Enqueue the job under its id unless it waits or runs, in place of what an earlier one of that id left.
+    """Enqueue the job under its id unless it waits or runs, replacing what an earlier job with that id left.
 
     Return whether it was enqueued. ``after_seconds`` pass before it enters its queue.
     """
@@ -220,7 +220,7 @@ def enqueue(
 
 
 def wait_for_result(redis: Redis, job_id: str, seconds: int) -> Result | None:
-    """Wait until the job ended, at most so many seconds, and return how; None while it has not."""
+    """Wait until the job has ended, at most that many seconds, and return how; None if it has not."""
     job = Job(job_id, connection=redis, serializer=JSONSerializer)
     return Result.fetch_latest(job, serializer=JSONSerializer, timeout=seconds)
 
@@ -242,7 +242,7 @@ def _begins_key(job_id: str) -> str:
 
 
 def _forget(queue: Queue, job_id: str) -> None:
-    """Delete what Redis holds under a job's id, so that RQ's cleaning does not take the next one for it."""
+    """Delete what Redis holds under a job's id, so that RQ's cleaning does not mistake the next one for it."""
     redis, job = queue.connection, Job(job_id, connection=queue.connection, serializer=JSONSerializer)
     job.origin = queue.name
     executions = job.execution_registry.get_execution_ids()
@@ -275,7 +275,7 @@ class _OwnJob(Job):
     def func(self) -> Callable[[object], object]:
         """The function behind the name that the job has."""
         if (function := self.functions.get(str(self.func_name))) is None:
-            raise ForeignJob(f"{self.func_name!r} is no job of this worker's")
+            raise ForeignJob(f"{self.func_name!r} is not a job of this worker")
         return lambda received: function(check_message(received))
 
     def perform(self) -> object:
@@ -298,7 +298,7 @@ class _Worker(SimpleWorker):
     """Set while no job runs here; nothing else could begin here meanwhile."""
 
     def subscribe(self) -> None:
-        """Ignore RQ's commands, which end a worker or its job: nothing sends them."""
+        """Ignore RQ's commands, which would end a worker or its job: nothing sends them."""
 
     def set_shutdown_requested_date(self) -> None:
         """Do nothing: nobody reads the date, and a signal that comes while Redis is away must not fail the job."""
@@ -306,7 +306,7 @@ class _Worker(SimpleWorker):
     def perform_job(self, job: Job, queue: Queue) -> bool:
         """Run the job under its lock and correlation id, and note how a periodic one ended.
 
-        The lock is held until RQ has written the job's end: what it writes later would be of the next one of that id.
+        The lock is held until RQ has written the job's end: a later write would belong to the next job with that id.
         """
         before = correlation_id.set(job.id)
         self.idle.clear()
@@ -348,8 +348,8 @@ def run_worker(
 ) -> None:
     """Work on a queue in the main thread until SIGTERM or SIGINT; finish a job that runs.
 
-    ``urls`` are those of Redis and of the database. If Redis goes away, or RQ's worker ends otherwise, another one
-    begins after a second.
+    ``urls`` are those of Redis and of the database. If Redis becomes unavailable, or RQ's worker ends otherwise,
+    another one starts after a second.
     """
     redis_url, database_url = urls
     redis, engine = connect(redis_url), make_engine(database_url, application="jobs", pool_size=1)
@@ -390,7 +390,7 @@ def _keep_beginning(queue: QueueName, redis: Redis, engine: Engine, periodic: Se
 
 
 def begin_due(redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> list[str]:
-    """Enqueue each periodic job that is due and neither waits nor runs; return the ids of those."""
+    """Enqueue each periodic job that is due and neither waits nor runs; return their ids."""
     begun = []
     for job in periodic:
         if redis.exists(_rests_key(job.job_id)):
@@ -403,7 +403,7 @@ def begin_due(redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> lis
 
 
 def release_scheduled(queue: QueueName, redis: Redis, engine: Engine) -> None:
-    """Put the queue's jobs whose time has come into it; one process at a time does this."""
+    """Enqueue the queue's jobs whose time has come; one process at a time does this."""
     if not redis.zcount(open_queue(queue, redis).scheduled_job_registry.key, 0, time.time()):
         return
     with locked(engine, f"scheduled-{queue.value}") as held:
@@ -414,7 +414,7 @@ def release_scheduled(queue: QueueName, redis: Redis, engine: Engine) -> None:
 
 
 def left_to_the_next(job: Callable[[Message], int]) -> Callable[[Message], int]:
-    """Make a periodic job do nothing while there is no index or no database; others watch those."""
+    """Make a periodic job do nothing while there is no index or no database; others monitor those."""
 
     @wraps(job)
     def run(received: Message) -> int:
@@ -432,7 +432,7 @@ def left_to_the_next(job: Callable[[Message], int]) -> Callable[[Message], int]:
 
 
 def _note_end(redis: Redis, job: Periodic, *, well: bool) -> None:
-    """Note for how long a job that ended, or has nothing to do, rests."""
+    """Note for how long a job that ended or has nothing to do pauses."""
     seconds = job.every_seconds if well else max(1, min(FAILURE_SECONDS, job.every_seconds))
     if seconds:
         with suppress(RedisError):  # it is begun again sooner

@@ -35,7 +35,7 @@ class _Stderr(io.StringIO):
 
 
 def configure(service: str, level: int = logging.INFO) -> None:
-    """Set up this process's log; libraries' own warnings and errors come out in the same form."""
+    """Set up this process's log; libraries' own warnings and errors are logged in the same form."""
 
     def add_context(_logger: object, _name: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
         line["service"] = service

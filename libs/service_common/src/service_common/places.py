@@ -29,13 +29,13 @@ class Places:
     def hold(
         self, key: Hashable, most: int, *, patience: float = 0, refusal: ServiceError | None = None
     ) -> Iterator[None]:
-        """Hold one of ``most`` places of ``key``; where none is free within ``patience`` seconds, raise ``refusal``.
+        """Hold one of ``most`` places of ``key``; if none is free within ``patience`` seconds, raise ``refusal``.
 
-        Unless one is given that is 503 for a caller who sends too much, and no failure of the service.
+        By default that is a 503 for a caller who sends too much, which is no failure of the service.
         """
         with self._lock:
             if self._counts[key] >= most and not (patience and self._wait(key, most, patience)):
-                message = "Too many such requests, of your network or of all, are being answered at the moment."
+                message = "Too many such requests, from your network or in total, are being answered at the moment."
                 raise refusal or ServiceError("service_overloaded", message, is_failure=False)
             self._counts[key] += 1
         try:

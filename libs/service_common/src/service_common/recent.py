@@ -36,12 +36,12 @@ class Recent(Generic[K, V]):
         self._kept: OrderedDict[K, _Kept[V]] = OrderedDict()
 
     def young(self, key: K) -> V | None:
-        """Return the kept value if it is young enough; None otherwise."""
+        """Return the cached value if it is young enough; None otherwise."""
         kept = self._kept.get(key)
         return None if kept is None else self._value(kept, 2 if kept.lock.locked() else 1)
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return the kept value if it is young enough, else a new one; ``make`` may not ask for the same key."""
+        """Return the cached value if it is young enough, else a new one; ``make`` may not request the same key."""
         with self._lock:
             kept = self._kept.setdefault(key, _Kept())
             if len(self._kept) > self._limit:

@@ -93,7 +93,7 @@ def make_app(resources: Resources) -> Flask:
 
 
 def make_pages_app(config: ApiConfig) -> Flask:
-    """Make an app of the pages alone: it reads the database, counts requests itself, and writes nothing anywhere."""
+    """Make an app with only the pages: it reads the database, counts requests itself, and writes nothing."""
     clock, relays, rpc = SystemClock(), Urllib3Get(), config.chain.rpc()
     callers = Callers(Budgets(clock), config.budgets, config.web.forwarded_hops, config.at_once.requests)
     app = create_api("service_api", (), None, callers)

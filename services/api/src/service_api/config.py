@@ -106,7 +106,7 @@ class ApiConfig:
 
     @property
     def public_url(self) -> str:
-        """The origin under which people and programs reach this deployment."""
+        """The origin at which people and programs reach this deployment."""
         scheme = "http" if self.has_moved_time else "https"
         return f"{scheme}://{self.web.public_host}"
 
@@ -124,7 +124,7 @@ class ApiConfig:
 def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) -> ApiConfig:
     """Read the environment; raises ``ConfigurationError`` naming everything that is wrong.
 
-    A process of the ``pages_alone`` has no Redis, no account at the bucket, and asks no other service.
+    A process with ``pages_alone`` has no Redis, no account at the bucket, and calls no other service.
     """
     reader = EnvironmentReader(environment)
     chain = read_chain_settings(reader)
@@ -149,7 +149,7 @@ def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) ->
             "SERVICE_PUBLICATIONS",
             _parse_switch,
             True,
-            "whether challenge pages are checked and published here; `off` at a Hub that is left "
+            "whether challenge pages are checked and published here; `off` for a Hub that is being left "
             "([keys](keys.md#leave-a-hub-for-another))",
         ),
         review_quota=reader.optional(
@@ -165,8 +165,8 @@ def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) ->
             "SERVICE_PENDING_MEBIBYTES",
             parse_count,
             DEFAULT_PENDING_MEBIBYTES,
-            "how much is kept of envelopes that the Hub does not record, and as much of pages that "
-            "nobody funded; from half of it on for accounts that the chain knows alone",
+            "how much is kept of envelopes that the Hub does not record, and as much again of pages that nobody "
+            "funded; above half of it, only for accounts known on chain",
         )
         << 20,
         budgets=ApiBudgets().times(factor),

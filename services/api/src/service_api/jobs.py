@@ -27,8 +27,8 @@ PERIODIC: Final = (
 def verify_artifact(received: Message) -> str:
     """Hash one uploaded ciphertext to its end; idempotent per object generation.
 
-    The object is compared with its own name, which has the digest. A message only says which object: a writer to the
-    queue can have nothing removed that matches its name, and nothing of another deployment.
+    The object is compared with its own name, which contains the digest. A message only names an object: somebody who
+    writes to the queue cannot have an object removed that matches its name, or one of another deployment.
     """
     place = parse_locator(str(received["storage_locator"]))
     with _resources() as resources:
@@ -59,21 +59,21 @@ def sweep_rows(_received: Message) -> int:
 
 @left_to_the_next
 def settle_kept(_received: Message) -> int:
-    """Stop counting rows that waited for their transaction and are on chain by now; return how many."""
+    """Stop counting rows that were pending and are now on chain; return how many."""
     with _resources() as resources:
         return settle_pending(resources.engine)
 
 
 @left_to_the_next
 def look_for_work(_received: Message) -> int:
-    """Note the recorded Submissions whose envelope or bytes are not here; return how many."""
+    """Note the recorded Submissions whose envelope or bytes are missing here; return how many."""
     with _resources() as resources:
         return note_missing(resources.facts, resources.store)
 
 
 @contextmanager
 def _resources() -> Iterator[Resources]:
-    """Open the connections of one job, which end with it."""
+    """Open the connections of one job; they close with it."""
     resources = make_resources(read_config(os.environ), application="api-worker", pool_size=2)
     try:
         yield resources

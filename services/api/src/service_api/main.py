@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; return the exit code."""
     processes = {
         "serve": Process("answer HTTP requests", _serve),
-        "pages": Process("answer people alone: reads the database, without Redis and the bucket", _pages),
+        "pages": Process("answer only the pages: reads the database, without Redis and the bucket", _pages),
         "worker": Process("run jobs of the queue artifacts", _worker),
         "withhold": WITHHOLD,
         "show-again": SHOW_AGAIN,

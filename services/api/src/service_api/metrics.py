@@ -16,7 +16,7 @@ PUBLICATIONS: Final = counter_by(
     "outcome",
     OUTCOMES,
     "service_publications_total",
-    "Publications answered, by how the review that was waited for ended",
+    "Publications answered, by the outcome of their review",
 )
 PUBLICATION_SECONDS: Final = Histogram(
     "service_publication_review_seconds",
@@ -27,12 +27,12 @@ CIPHERTEXTS: Final = counter_by(
     "result",
     [each.value for each in Verification],
     "service_ciphertexts_total",
-    "Uploaded ciphertexts hashed, by what was found; `unfinished` goes on in the queue",
+    "Uploaded ciphertexts hashed, by result; `unfinished` ones continue in the queue",
 )
 CIPHERTEXT_BYTES: Final = Counter(
-    "service_ciphertext_bytes_total", "Bytes of uploaded ciphertexts that were found to be the announced ones"
+    "service_ciphertext_bytes_total", "Bytes of uploaded ciphertexts that match the announced ones"
 )
-VERDICTS: Final = Counter("service_written_verdicts_total", "Written Verdicts stored that were not held before")
+VERDICTS: Final = Counter("service_written_verdicts_total", "Written Verdicts stored for the first time")
 
 
 def pending_figures(engine: Engine, most: int) -> Iterator[Metric]:

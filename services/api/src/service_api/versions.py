@@ -65,7 +65,7 @@ def text_version(value: str, media_type: str, cache_control: str) -> Version:
 
 
 def index_headers(at: Head | IndexPosition) -> list[tuple[str, str]]:
-    """Return how far the index behind an answer was: its newest block, and that block's time."""
+    """Return the position of the index behind an answer: its newest block, and that block's time."""
     return [("X-Index-Block", str(at.block_number)), ("X-Index-Time", str(at.block_time))]
 
 
@@ -78,25 +78,25 @@ VersionCache = Recent[str, Version]
 
 
 def version_cache(clock: Clock) -> VersionCache:
-    """Make the cache of a process: what it shows is at most ``MAX_STALENESS_SECONDS`` old."""
+    """Make the cache of a process; its entries are at most ``MAX_STALENESS_SECONDS`` old."""
     return Recent(MAX_STALENESS_SECONDS / 2, MAX_ENTRIES, clock)
 
 
 def install_versions(app: Flask, clock: Clock) -> None:
-    """Give ``app`` its cache, and its edge the answers that are kept."""
+    """Give ``app`` its cache, and its edge the cached answers."""
     cache = app.extensions[EXTENSION] = version_cache(clock)
     if isinstance(app.wsgi_app, Edge):
         app.wsgi_app.kept = lambda environ: _kept(cache, environ)
 
 
 def versioned(make: Callable[[], Version]) -> Response:
-    """Answer a public read of this request's path and query with what is kept, or made anew and kept."""
+    """Answer a public read of this request's path and query from the cache, or make the answer and cache it."""
     cache = cast("VersionCache", current_app.extensions[EXTENSION])
     return render_version(cache.get(_address(request.environ), make))
 
 
 def link_to_next(name: str, value: str) -> str:
-    """Return the ``Link`` to this request's own address with one value of its query changed."""
+    """Return the ``Link`` to this request's own address with one query value changed."""
     query = urlencode({**request.args, name: value})
     return f'<{request.environ["PATH_INFO"]}?{query}>; rel="next"'
 
@@ -112,7 +112,9 @@ def render_version(version: Version) -> Response:
 
 
 def _kept(cache: VersionCache, environ: WSGIEnvironment) -> Answer | None:
-    """Return a kept version for a plain GET without a body. What is kept was read at exactly this address before."""
+    """Return a kept version for a plain GET without a body. A cached version was read at exactly this address
+    before.
+    """
     if environ["REQUEST_METHOD"] != "GET" or "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ:
         return None
     version = cache.young(_address(environ))

@@ -81,7 +81,7 @@ def read_envelope(connection: Connection, bounty_id: BountyId, solver: Address, 
         select(c.content).where(c.bounty_id == bounty_id, c.solver == solver, c.submission_commitment == commitment)
     ).scalar()
     if stored is None:
-        raise ServiceError("submission_not_found", "The envelope of this Submission is not held here.")
+        raise ServiceError("submission_not_found", "The envelope of this Submission is not stored here.")
     message = "The stored envelope does not hash to the Submission's commitment."
     altered = ServiceError("solver_submission_content_invalid", message)
     try:

@@ -40,7 +40,7 @@ def read_config(environment: Mapping[str, str]) -> DeliveryConfig:
             "SERVICE_DELIVERY_KEY_GRACE_SECONDS",
             parse_decimal,
             KEY_GRACE_SECONDS,
-            "how long a retired key still takes new wraps",
+            "how long a retired key still accepts new wraps",
         ),
         log_level=read_log_level(reader),
     )

@@ -24,7 +24,7 @@ class HubWitness:
     hub: Address
 
     def require_ending(self, bounty: Bounty, final: BlockNumber) -> None:
-        """Raise 503 unless the Hub has this Poster, roster and end in the finalized block ``final``."""
+        """Raise 503 unless the Hub has this Poster, roster and outcome in the finalized block ``final``."""
         terms, ending = bounty.terms, bounty.ending
         named = (terms.poster, terms.guardian_roster_hash, terms.roster_version)
         ended = None if ending is None else (ending.outcome, ending.winner, ending.submission_commitment)
@@ -43,5 +43,5 @@ class HubWitness:
             or (seen.outcome, seen.winner, seen.winning_submission) != ended
         ):
             log.error("the index contradicts the Hub", bounty_id=bounty.bounty_id)
-            text = "The indexed Hub state of this bounty is not what the Hub says; it is being looked into."
+            text = "The indexed Hub state of this bounty differs from the Hub; this is being investigated."
             raise ServiceError(INDEX_UNAVAILABLE, text)

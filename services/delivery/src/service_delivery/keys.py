@@ -121,7 +121,7 @@ def _state(published: DeliveryKeys, key: Bytes32, current: Bytes32 | None) -> Ke
 
 
 def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> list[dict[str, object]]:
-    """Return what an operator needs to know of each key before taking it out of the file; nothing secret."""
+    """Return what an operator needs to know about each key before removing it from the file; nothing secret."""
     counted = select(t.wraps.c.key_id, func.count()).group_by(t.wraps.c.key_id)
     wraps: dict[str, int] = {row[0]: row[1] for row in facts.connection.execute(counted)}
     described: list[dict[str, object]] = []

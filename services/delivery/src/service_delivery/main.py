@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; return the exit code."""
     processes = {
         "serve": Process("answer HTTP requests that the api forwards; sweep losing wraps each minute", _serve),
-        "keys": Process("show of each delivery key whether it is current, retired, or may be destroyed", _keys),
+        "keys": Process("show whether each delivery key is current, retired, or may be destroyed", _keys),
         "rewrap": Process("after a rotation: wrap what is stored to the current key, and count the rest", _rewrap),
         "await-schema": AWAIT_SCHEMA,
     }

@@ -12,7 +12,7 @@ _PR_SET_DUMPABLE: Final = 4
 
 
 def keep_memory_private() -> None:
-    """Call it in each process that holds a key: a fork keeps it, a new program does not."""
+    """Call this in each process that holds a key: a fork inherits it, a new program does not."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:

@@ -33,7 +33,9 @@ class Rewrapped:
 
 
 def rewrap(engine: Engine, now: UnixSeconds, keyring: Sequence[Identity]) -> Rewrapped:
-    """Wrap every wrap of another key that opens again to the one current at ``now``; none while deliveries pause."""
+    """Rewrap every wrap made for another key that still opens to the key current at ``now``; none while deliveries
+    pause.
+    """
     c, place = t.wraps.c, tuple_(*t.wraps.primary_key)
     with reading(engine) as connection:
         current = read_keys(connection, now, keyring).current

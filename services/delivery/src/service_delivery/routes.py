@@ -46,7 +46,7 @@ def delivery_key() -> Response:
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
 @public
 def status(bounty_id: str) -> Response:
-    """Whether a wrap of exactly one Submission is held; false for anything that does not exist."""
+    """Whether a wrap of exactly this Submission is stored; false for anything that does not exist."""
     commitment = load_query(StatusQuery, code=_CODE).submission_commitment
     exists = provided(Wraps).exists(_bounty_id(bounty_id), commitment)
     return jsonify(to_json(DeliveryStatus(exists)))

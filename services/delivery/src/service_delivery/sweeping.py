@@ -37,7 +37,7 @@ def keep_sweeping(config: DeliveryConfig) -> None:
                     if held:
                         sweep(config, engine)
             except (DatabaseUnavailable, ServiceError, ChainUnavailable) as error:
-                log.warning("the sweep is left to the next minute", reason=str(error))
+                log.warning("the sweep is postponed to the next minute", reason=str(error))
             except Exception:  # a thread that ended would keep losing wraps
                 log.exception("the sweep failed")
 
@@ -47,7 +47,7 @@ def keep_sweeping(config: DeliveryConfig) -> None:
 def sweep(config: DeliveryConfig, engine: Engine) -> int:
     """Delete wraps of Submissions that did not win a finally final bounty; return how many.
 
-    Nobody can make them again, so that the Hub itself is asked how a bounty ended, as before a winner's key is given.
+    Nobody can make them again, so the Hub itself is asked how the bounty ended, as before a winner's key is given.
     """
     source = FactSource.of(engine, config.chain, SystemClock())
     witness = HubWitness(config.chain.rpc(), config.chain.hub_address)

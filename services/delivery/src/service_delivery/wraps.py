@@ -33,7 +33,7 @@ WRAPS: Final = counter_by(
     "event",
     ("stored", "retrieved", "swept"),
     "service_delivery_wraps_total",
-    "Wraps of content keys, by what was done: `swept` since they did not win",
+    "Wraps of content keys, by action: `swept` because they did not win",
 )
 _CODE: Final = "invalid_winning_solution_delivery"
 _c, _insert = t.wraps.c, insert(t.wraps)
@@ -73,7 +73,7 @@ class Wraps:
         self._held = [key_id(key.public_key) for key in self._keyring]
 
     def store(self, bounty_id: BountyId, wrap: WrapRequest) -> bool:
-        """Keep a wrap; return whether it is the first of its Submission."""
+        """Store a wrap; return whether it is the first of its Submission."""
         known, commitment = self._bounties.known(bounty_id), wrap.submission_commitment
         accepted = known.keys.accepted(self._bounties.grace_seconds)
         self._require_deliverable(known, wrap)

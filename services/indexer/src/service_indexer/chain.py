@@ -51,7 +51,7 @@ class FollowedChain(Protocol):
         """Return the newest block, with the hash at the number ``fact``."""
 
     def reached(self, newest: Header) -> BlockNumber:
-        """Return the newest block that enough endpoints have; ``newest`` where one is enough."""
+        """Return the newest block that enough endpoints have; ``newest`` if one is enough."""
 
     def final(self) -> BlockNumber:
         """Return the newest block that enough endpoints call final."""
@@ -66,7 +66,7 @@ class FollowedChain(Protocol):
         """Return each bounty's page commitment by the Hub itself at a block; None if it is not open there."""
 
     def distrust(self) -> None:
-        """Ask another endpoint first from now on."""
+        """Query another endpoint first from now on."""
 
 
 class RpcChain:
@@ -79,7 +79,7 @@ class RpcChain:
 
     @property
     def endpoints(self) -> Endpoints:
-        """The endpoints and their conduct."""
+        """The endpoints and their statistics."""
         return self._rpc.endpoints
 
     def glimpse(self, fact: BlockNumber | None) -> Glimpse:
@@ -95,7 +95,7 @@ class RpcChain:
         return Glimpse(parse_header(answers[0]), root, known)
 
     def _root(self, answer: object) -> Bytes32 | None:
-        """Return the root of a proof; where it is refused, none is asked for during ten minutes."""
+        """Return the root of a proof; after a refusal none is requested for ten minutes."""
         if isinstance(answer, dict) and "storageHash" in answer:
             return hash_of(answer["storageHash"])
         self._proofs_from = time.monotonic() + _NO_PROOF_SECONDS
@@ -112,7 +112,7 @@ class RpcChain:
         return BlockNumber(max(0, self._reached_by_quorum(header_call("latest")) - self._depth))
 
     def _reached_by_quorum(self, call: Call) -> BlockNumber:
-        """Return the newest number that ``quorum`` endpoints have come to."""
+        """Return the newest number that ``quorum`` endpoints have reached."""
         if self._quorum == 1:
             return parse_header(self._rpc.batch([call])[0]).number
         numbers = list[BlockNumber]()
@@ -120,7 +120,9 @@ class RpcChain:
             if isinstance(answer, dict):
                 numbers.append(block_number(answer.get("number")))
         if len(numbers) < self._quorum:
-            raise ChainUnavailable(f"{len(numbers)} of {self._quorum} RPC endpoints show where the chain is")
+            raise ChainUnavailable(
+                f"{len(numbers)} RPC endpoints show the chain's newest block, but {self._quorum} are needed"
+            )
         return sorted(numbers, reverse=True)[self._quorum - 1]
 
     def header(self, number: BlockNumber) -> Header:
@@ -134,7 +136,7 @@ class RpcChain:
             headers = {header.number: header for header in self._headers(one, unknown)}
             for number, block in hashes.items():
                 if number in headers and headers[number].hash != block:
-                    raise ChainUnavailable("an RPC endpoint answered logs and headers of different blocks")
+                    raise ChainUnavailable("an RPC endpoint returned logs and headers of different blocks")
             times = {
                 number: headers[number].time if number in headers else self._times[block]
                 for number, block in hashes.items()
@@ -150,7 +152,7 @@ class RpcChain:
     def _headers(self, one: OneEndpoint, numbers: Sequence[BlockNumber]) -> list[Header]:
         headers = [parse_header(answer) for answer in one.batch([header_call(number) for number in numbers])]
         if [header.number for header in headers] != list(numbers):
-            raise ChainUnavailable("an RPC endpoint answered other blocks than the requested ones")
+            raise ChainUnavailable("an RPC endpoint returned blocks other than the requested ones")
         return headers
 
     def open_bounties(self, ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
@@ -167,6 +169,6 @@ class RpcChain:
 
 
 def chain_of(config: IndexerConfig) -> RpcChain:
-    """Return the chain as a process is configured to read it."""
+    """Return the chain as configured for this process."""
     chain = config.chain
     return RpcChain(chain.rpc(), chain.hub_address, config.rpc_quorum, chain.finality_depth)

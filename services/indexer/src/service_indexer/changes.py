@@ -41,7 +41,7 @@ _COUNTS: Final = tuple(column.name for column in t.totals.c if column.name not i
 
 
 def keep_up(connection: Connection) -> None:
-    """Add what the newest facts come to."""
+    """Add the totals of the newest facts."""
     _count_on(connection)
     _number_logs(connection)
 
@@ -64,7 +64,7 @@ def _number_logs(connection: Connection) -> None:
 
 
 def _count_on(connection: Connection) -> None:
-    """Add a row of totals for each event after the newest row's; what a reorg took out is gone from both already."""
+    """Add a row of totals for each event after the newest row's; what a reorg removed is already gone from both."""
     c = t.totals.c
     newest = _newest(connection, select(t.totals), t.totals)
     former = dict.fromkeys(_COUNTS, 0) if newest is None else {name: getattr(newest, name) for name in _COUNTS}
@@ -96,12 +96,12 @@ def _changes(table: Table) -> Select[Any]:
 
 
 def _newest(connection: Connection, rows: Select[Any], table: Table) -> Row[Any] | None:
-    """Return the one of these rows that is last in the chain."""
+    """Return the row that is last in the chain."""
     return connection.execute(rows.order_by(table.c.block_number.desc(), table.c.log_index.desc()).limit(1)).first()
 
 
 def _after(table: Table, newest: Row[Any] | None) -> ColumnElement[bool]:
-    """Return whether a row comes later in the chain; the first condition is what the index by block answers."""
+    """Return whether a row comes later in the chain; the first condition is the one that the block index can answer."""
     if newest is None:
         return true()
     c, place = table.c, (newest.block_number, newest.log_index)

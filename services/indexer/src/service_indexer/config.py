@@ -36,8 +36,8 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
             "SERVICE_RPC_QUORUM",
             parse_count,
             1,
-            "how many endpoints have to agree on what is final, on headers and on logs; 2 on mainnet, "
-            "which needs two endpoints",
+            "how many endpoints must agree on the final block, headers and logs; 2 on mainnet, which needs two "
+            "endpoints",
         ),
         database_url=read_database_url(reader),
         redis_url=read_redis_url(reader),

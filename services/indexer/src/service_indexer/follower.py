@@ -60,7 +60,7 @@ class Follower:
         self._forget()
 
     def _forget(self) -> None:
-        """Forget the unfinal part."""
+        """Delete the unfinal part."""
         self._settled: Bytes32 | None = None
         """The storage root that the copied logs explain."""
         self._explained = True
@@ -92,7 +92,7 @@ class Follower:
             else:
                 self._follow_tip(position)
         except UnknownLog as unknown:
-            reason = f"{unknown}: it is of another release; use the release made for it, then rebuild the copy"
+            reason = f"{unknown}: it belongs to another release; use the release made for it, then rebuild the copy"
             if unknown.block <= self._final:  # an unfinal one may still go
                 self._halt(reason)
             raise Halted(reason) from unknown
@@ -107,12 +107,12 @@ class Follower:
             raise ChainUnavailable("the RPC endpoints are behind what is already final")
         if self._chain.header(number).hash != position.finalized_hash:
             self._halt(
-                f"the chain shows another block {number} than the one this copy saw finalized; "
-                "check the RPC endpoints, then rebuild the copy"
+                f"block {number} on the chain differs from the one this copy saw finalized; check the RPC endpoints, "
+                "then rebuild the copy"
             )
 
     def _halt(self, reason: str) -> NoReturn:
-        """Halt the copy at its present version."""
+        """Halt the copy at its current version."""
         self._copy.halt(self._version, reason)
         raise Halted(reason)
 
@@ -134,11 +134,11 @@ class Follower:
 
     @property
     def has_history(self) -> bool:
-        """Whether all history is copied, and compared with the Hub."""
+        """Whether all history is copied and compared with the Hub."""
         return not self._is_history
 
     def _follow_tip(self, position: Position) -> None:
-        """Move to the newest block, or read again what is not final."""
+        """Move to the newest block, or read the unfinal logs again."""
         fact = None
         if self._monotonic() >= self._compare_fact_at:
             fact, self._compare_fact_at = position.newest_fact, self._monotonic() + FINALITY_SECONDS
@@ -156,7 +156,7 @@ class Follower:
         self._look(position, glimpse, shorter=is_behind)
 
     def _is_shorter_chain(self) -> bool:
-        """Return whether the newest blocks were below the copy's for so long that the chain itself got shorter."""
+        """Return whether the newest blocks were below the copy's for so long that the chain itself must be shorter."""
         now = self._monotonic()
         if now - self._behind_at > FINALITY_SECONDS:
             self._behind_since = now
@@ -192,16 +192,16 @@ class Follower:
         return change.retract_from is not None or bool(change.logs), BlockId(found.end.number, found.end.hash)
 
     def _first_of_look(self, position: Position, last: BlockNumber) -> BlockNumber:
-        """Return the block above which logs are read: the final one, unless that is long ago and the block at which
-        the last look ended is still the chain's."""
+        """Return the block above which logs are read: the final one, unless it is old and the block at which the last
+        poll ended is still on the chain."""
         final, end = position.head.finalized_number, self._look_end
         if end is None or last - final <= LONGEST_LOOK or end.number > last:
             return final
         return end.number if self._chain.header(end.number).hash == end.hash else final
 
     def _settle(self, root: Bytes32 | None, *, changed: bool) -> None:
-        """Settle the root after a look that finds nothing new, if it follows one that found logs. A root may be of
-        another moment than the logs, or of another node of the same endpoint."""
+        """Accept the root after a poll that finds nothing new, if it follows one that found logs. A root may come from
+        another moment than the logs, or from another node of the same endpoint."""
         now = self._monotonic()
         if changed:
             self._explained, self._unsettled_since = True, None
@@ -218,7 +218,7 @@ class Follower:
         self, position: Position, found: LogRange, first: BlockNumber, *, shorter: bool = False
     ) -> CopyChange:
         """Return the change that makes the copied logs of a range equal the chain's. Rows and their order follow from
-        the logs in the order of the chain, so one that was missing takes all later ones with it."""
+        the logs in chain order, so a missing one invalidates all later ones."""
         kept = self._copy.logs(first, None if shorter else found.end.number)
         same = _common_length(kept, found.logs)
         new, fact = found.logs[same:], position.newest_fact
@@ -233,7 +233,7 @@ class Follower:
         self._version = self._copy.apply(position, change)
 
     def _check_history(self, end: BlockId) -> None:
-        """Compare the copied history with the Hub's own views: each open bounty, and that there is no further one."""
+        """Compare the copied history with the Hub's own views: each open bounty, and that there are no others."""
         try:
             kept, count = self._copy.open_pages()
         except ValueError as gap:
@@ -244,7 +244,7 @@ class Follower:
         if not wrong:
             self._is_history = False
         elif self._chain.header(end.number).hash == end.hash:  # else it was reorganized meanwhile: at the next look
-            self._halt(f"the Hub knows bounty {wrong[0]} otherwise than the copied logs; rebuild the copy")
+            self._halt(f"the Hub's bounty {wrong[0]} differs from the copied logs; rebuild the copy")
 
 
 def _common_length(ours: Sequence[Log], theirs: Sequence[Log]) -> int:

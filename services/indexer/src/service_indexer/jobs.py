@@ -30,7 +30,7 @@ log = get_logger(__name__)
 
 
 def follow(_received: Message) -> str:
-    """Follow the chain for ``FOLLOW_SECONDS``; return the reason why that ended."""
+    """Follow the chain for ``FOLLOW_SECONDS``; return why it ended."""
     chain, _, follower = make_follower()
     ends = time.monotonic() + FOLLOW_SECONDS
     while (left := ends - time.monotonic()) > 0:

@@ -35,11 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     processes = {
         "worker": Process("follow the chain: run jobs of the queue index", _worker),
         "settler": Process("run jobs of the queue settle; does nothing without SERVICE_SETTLER_PRIVATE_KEY", _settler),
-        "status": Process("print how far the indexed copy is, and how old that is", _status),
+        "status": Process("print the newest block of the indexed copy, and its age", _status),
         "rebuild": Process(
-            "read the chain anew beside the copy, then put the new copy in its place",
+            "read the chain again into a new copy, then replace the old copy with it",
             _rebuild,
-            switches={"--back": "also where the endpoints show less as final than the copy, which takes facts back"},
+            switches={"--back": "also if the endpoints' final block is older than the copy's, which removes facts"},
         ),
         "await-schema": AWAIT_SCHEMA,
     }
@@ -67,7 +67,7 @@ def _settler(environment: Environment) -> None:
 
 
 def _serve_state(config: IndexerConfig, endpoints: Endpoints | None) -> Engine:
-    """Serve the internal port, which shows how far the copy is; return the connections of that."""
+    """Serve the internal port, which shows the copy's position; return its connections."""
     redis, rpc, chain = connect(config.redis_url), config.chain.rpc(), config.chain
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
     REGISTRY.register(Figures(lambda: index_figures(engine, chain.chain_id, SystemClock())))
@@ -97,15 +97,15 @@ def _rebuild(environment: Environment, *, back: bool) -> None:
     except DatabaseUnavailable as error:
         sys.exit(str(error))
     except NoCopy as error:
-        sys.exit(f"{error}; is SERVICE_DATABASE_URL of this deployment?")
+        sys.exit(f"{error}; does SERVICE_DATABASE_URL name this deployment's database?")
     except AnotherWriter:
         sys.exit("another rebuild of this database is running")
     except (Behind, Halted) as error:
         sys.exit(f"the new copy was not put in place: {error}")
     former = "had the same logs"
     if rebuilt.differed_from is not None:
-        former = f"had other logs from block {rebuilt.differed_from} on"
-    print(f"the new copy is in place, at block {rebuilt.block}; the former one {former}")  # noqa: T201
+        former = f"had different logs from block {rebuilt.differed_from} on"
+    print(f"the new copy is in place, at block {rebuilt.block}; the old one {former}")  # noqa: T201
 
 
 def _say(text: str) -> None:

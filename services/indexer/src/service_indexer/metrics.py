@@ -78,8 +78,8 @@ def endpoint_figures(endpoints: Endpoints) -> Iterator[Metric]:
 
 
 def archived_seconds(connection: Connection) -> float | None:
-    """Return the seconds since the last archived WAL file; None if archiving is off or untimed. They grow while nothing
-    is written."""
+    """Return the seconds since the last archived WAL file; None if archiving is off or untimed. They also grow while
+    nothing is written."""
     age = connection.execute(
         text(
             "SELECT extract(epoch FROM clock_timestamp() - coalesce(last_archived_time, stats_reset)) "
@@ -91,7 +91,7 @@ def archived_seconds(connection: Connection) -> float | None:
 
 
 def _acts_of_the_owner(connection: Connection) -> dict[str, int]:
-    """Return how often the owner did each of what it can do; a new recipient of fees counts apart from other fee
+    """Return the number of the owner's actions by kind; a new fee recipient is counted separately from other fee
     policies.
     """
     policies = select(

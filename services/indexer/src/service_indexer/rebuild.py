@@ -48,9 +48,9 @@ class Behind(Exception):
 
 
 def rebuild_copy(config: IndexerConfig, say: Progress, *, back: bool = False) -> Rebuilt:
-    """Read the chain anew and switch; return what came of it.
+    """Read the chain again and switch copies; return the result.
 
-    Raises ``Behind`` where the endpoints call less final than the copy that is read does, unless it may go ``back``.
+    Raises ``Behind`` if the endpoints' final block is older than the copy's, unless it may go ``back``.
     """
     settings = config.chain
     chain = chain_of(config)
@@ -73,7 +73,7 @@ def rebuild_copy(config: IndexerConfig, say: Progress, *, back: bool = False) ->
 
 
 def _read_history(chain: FollowedChain, writer: Writer, start: BlockNumber, say: Progress) -> None:
-    """Bring a new copy to the chain's newest block; after a failure, go on where it was."""
+    """Bring a new copy to the chain's newest block; after a failure, continue where it stopped."""
     follower, failures, reported = Follower(chain, writer, start), 0, time.monotonic()
     while True:
         try:
@@ -89,20 +89,20 @@ def _read_history(chain: FollowedChain, writer: Writer, start: BlockNumber, say:
             failures += 1
             if failures > _MOST_FAILURES:
                 raise
-            say(f"again in a moment: {error}")
+            say(f"retrying in a moment: {error}")
             chain.distrust()
             time.sleep(failures)
 
 
 def _switch(connection: Connection, *, back: bool) -> Rebuilt:
-    """Put the new copy in the place of the copy that is read."""
+    """Replace the copy that is read with the new one."""
     fresh = _scratch(t.head)
     kept = connection.execute(select(t.head.c.finalized_number).with_for_update()).scalar() or 0
     shown = connection.execute(select(fresh.c.finalized_number)).scalar_one()
     if shown < kept and not back:
         raise Behind(
-            f"the chain is final up to block {shown} by the RPC endpoints, up to {kept} by the copy that is read; "
-            "if the copy is wrong, rebuild with --back"
+            f"the chain is final up to block {shown} according to the RPC endpoints, but up to {kept} according to "
+            "the copy; if the copy is wrong, rebuild with --back"
         )
     differing = _first_difference(connection)
     if differing is not None:
@@ -119,7 +119,7 @@ def _switch(connection: Connection, *, back: bool) -> Rebuilt:
 
 
 def _first_difference(connection: Connection) -> BlockNumber | None:
-    """Return the first block of which followers of the changes were told other logs than the new copy has."""
+    """Return the first block for which the feed of changes had logs other than the new copy's."""
     c, ours, new = t.changes.c, t.logs.c, _scratch(t.logs)
     fresh = new.c
     kept = (ours.block_number == c.block_number) & (ours.log_index == c.log_index)

@@ -89,7 +89,7 @@ class GasFees:
 
     @classmethod
     def capped(cls, max_fee: int, tip: int) -> "GasFees":
-        """Return these fees, or as much of them as may be spent."""
+        """Return these fees, capped at what may be spent."""
         return cls(min(max_fee, MAX_FEE_WEI), min(tip, max_fee, MAX_TIP_WEI))
 
     def raised(self) -> "GasFees":
@@ -109,13 +109,13 @@ class Settler:
     key: bytes = field(repr=False)
 
     def settle_due(self) -> int:
-        """Send what is due and not sent yet, resend what is stuck; return how many transactions were sent."""
+        """Settle what is due and not sent yet, resend what is stuck; return how many transactions were sent."""
         with reading(self.engine) as connection:
             head = read_head(connection, self.chain_id)
             if head is None or head.halted is not None:
                 return 0
             if head.hub_address != self.hub:  # the same numbers are other bounties there
-                log.warning("cannot settle", reason="the index in this database is of another Hub")
+                log.warning("cannot settle", reason="the index in this database belongs to another Hub")
                 return 0
             due = read_due(connection, head)
         self._forget_other_keys()
@@ -139,7 +139,7 @@ class Settler:
     def _resend(self, bounty_id: BountyId, head: Head) -> bool:
         """Send the same bytes again, or after a while a replacement with a higher fee.
 
-        Nothing is sent where it is mined, unless it failed and would not again.
+        Nothing is sent if it is mined, unless it failed and would now succeed.
         """
         with writing(self.engine) as connection:
             c, age = settlements.c, func.now() - settlements.c.sent_at
@@ -165,9 +165,9 @@ class Settler:
         return self._broadcast(bounty_id, raw, event)
 
     def _replacement(self, connection: Connection, row: Row[Any], head: Head) -> str:
-        """Sign anew under the same nonce, so that at most one of all attempts is mined; under a lower one that is free.
+        """Sign again with the same nonce, so that at most one attempt is mined, or with a lower free one.
 
-        Nothing is mined above a free nonce: an endpoint was wrong about those that are used.
+        Nothing is mined above a free nonce: an endpoint was wrong about the used ones.
         """
         fees = self._current_fees(head)
         if row.attempts:  # else no node has one that would have to be outbid
@@ -202,7 +202,7 @@ class Settler:
         }
 
     def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
-        """Send it to every endpoint: one may claim to have done so in vain."""
+        """Send it to every endpoint: a single one may falsely claim to have forwarded it."""
         call: Call = ("eth_sendRawTransaction", [raw])
         answers = [answer for (answer,) in self.rpc.of_each([call]) or [self.rpc.batch([call])]]
         refusals = [each for each in answers if isinstance(each, RpcRefused)]
@@ -234,8 +234,8 @@ class Settler:
         return True
 
     def _next_nonce(self, connection: Connection) -> int:
-        """Return the lowest nonce that is not used, or kept here and not mined yet: what is kept above it
-        waits for it.
+        """Return the lowest nonce that is neither used nor reserved here: transactions with higher nonces wait for
+        it.
         """
         kept = set(connection.execute(select(settlements.c.nonce)).scalars())
         return next(nonce for nonce in count(self._used()) if nonce not in kept)
@@ -252,22 +252,22 @@ class Settler:
         history = mapping(answer)
         base, rewards = history.get("baseFeePerGas"), history.get("reward") or []
         if not (isinstance(base, list) and base and isinstance(rewards, list)):
-            raise ChainUnavailable("an RPC endpoint answered no fees of recent blocks")
+            raise ChainUnavailable("an RPC endpoint returned no fees of recent blocks")
         recent = [quantity(row[0]) for row in rewards if isinstance(row, list) and row]
         tip = min(reasonable_tip(quantity(suggested), recent), _FIRST_TIP_WEI)
         return GasFees.capped(2 * quantity(base[-1]) + tip, tip)  # the next block's base fee
 
     def _forget_other_keys(self) -> None:
-        """Forget rows of a key that this one replaced: their nonces say nothing of this account. What was sent of them
-        may still be mined, which costs this key at most a transaction that fails.
+        """Delete rows of a key that this one replaced: their nonces say nothing about this account. Transactions sent
+        for them may still be mined, which costs this key at most one failed transaction.
         """
         with writing(self.engine) as connection:
             others = delete(settlements).where(settlements.c.account != self.account)
             if count := connection.execute(others).rowcount:
-                log.info("settlements that another key signed are signed anew", account=self.account, bounties=count)
+                log.info("settlements signed by another key are signed again", account=self.account, bounties=count)
 
     def _forget_final(self, head: Head) -> None:
-        """Forget rows of bounties whose ending is final, unless one of another bounty waits for their nonce."""
+        """Delete rows of bounties whose ending is final, unless another bounty's transaction waits for their nonce."""
         c, ending = settlements.c, hub_index.finalizations.c
         final = exists().where(ending.bounty_id == c.bounty_id, ending.block_number <= head.finalized_number)
         with writing(self.engine) as connection:

@@ -27,7 +27,7 @@ def settle_when_due(config: IndexerConfig, engine: Engine) -> Periodic:
 
 
 def settle(_received: Message) -> int:
-    """Settle what is due; return how many transactions were sent. Idempotent: what was sent is a row."""
+    """Settle what is due; return how many transactions were sent. Idempotent: every sent settlement has a row."""
     config = read_config(os.environ)
     if config.settler_key is None:
         return 0

@@ -13,7 +13,7 @@ _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")
 
 
 def status_lines(connection: Connection, chain_id: ChainId) -> Iterator[str]:
-    """Say where the copy is, how old that knowledge is, and why it is halted."""
+    """Say at which block the copy is, how old that information is, and why it halted."""
     head = read_head(connection, chain_id)
     if head is None:
         yield "nothing indexed yet"
@@ -21,10 +21,10 @@ def status_lines(connection: Connection, chain_id: ChainId) -> Iterator[str]:
     looked = head.seconds_since_look
     final = f"final up to {head.finalized_number}, {lasting(head.finality_lag_seconds)} before it"
     yield f"block {head.block_number} ({head.block_hash}), {final}"
-    yield f"behind by {max(0, head.tip_number - head.block_number)} blocks when it looked last, {ago(looked)}"
+    yield f"{max(0, head.tip_number - head.block_number)} blocks behind at its last check, {ago(looked)}"
     age = max(0.0, time.time() - head.block_time)
-    still = "; the chain itself stands still" if age > STANDS_STILL_SECONDS and looked < LOOKED_SECONDS else ""
-    yield f"its newest block is of {ago(age)}{still}"
+    still = "; the chain itself has stopped" if age > STANDS_STILL_SECONDS and looked < LOOKED_SECONDS else ""
+    yield f"its newest block is from {ago(age)}{still}"
     yield f"{head.reorg_count} reorgs repaired, the deepest of {head.deepest_reorg} blocks"
     if head.halted:
         yield f"HALTED: {head.halted}"

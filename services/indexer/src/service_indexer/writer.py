@@ -87,7 +87,7 @@ class Writer:
         if row is None:
             return None
         if row["hub_address"] != self._hub:
-            raise NoCopy("the copy in this database is of another Hub")
+            raise NoCopy("the copy in this database belongs to another Hub")
         fact = None if row["fact_number"] is None else BlockId(row["fact_number"], row["fact_hash"])
         return Position(head_of_row(row), row["finalized_hash"], fact, row["updated_at"])
 
@@ -130,7 +130,7 @@ class Writer:
 
     def open_pages(self) -> tuple[dict[BountyId, Bytes32], int]:
         """Return the page commitment of each open bounty, and how many bounties there are: the Hub numbers them from
-        1 on. Raises ``ValueError`` where a number in between is missing."""
+        1 on. Raises ``ValueError`` if a number in between is missing."""
         b, ended = t.bounties.c, t.finalizations.c
         is_open = ~exists().where(ended.bounty_id == b.bounty_id)
         with reading(self._engine) as connection:

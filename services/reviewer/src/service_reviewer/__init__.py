@@ -1,4 +1,4 @@
-"""Judges whether a challenge page is clear enough to publish: as jobs, and by the rules alone over HTTP.
+"""Judges whether a challenge page is clear enough to publish: as jobs, or over HTTP by the rules only.
 
 It never judges merit; its public process never holds a key or data.
 """

@@ -63,7 +63,7 @@ def read_config(environment: Mapping[str, str]) -> ReviewerConfig:
         "SERVICE_REVIEW_PROVIDER",
         _parse_provider,
         None,
-        "`rules` or `openai`; without one every review is `orchestrator_unconfigured`",
+        "`rules` or `openai`; without it every review is `orchestrator_unconfigured`",
         shown="none",
     )
     config = ReviewerConfig(
@@ -102,10 +102,12 @@ def serving_config(reader: EnvironmentReader) -> ServingConfig:
 def _read_model(reader: EnvironmentReader) -> ModelSettings:
     return ModelSettings(
         base_url=reader.required(
-            "SERVICE_OPENAI_BASE_URL", _parse_url, "the model's endpoint; this and the next two only with `openai`"
+            "SERVICE_OPENAI_BASE_URL",
+            _parse_url,
+            "the model's endpoint; this and the next two settings only with `openai`",
         ),
         api_key=reader.required("SERVICE_OPENAI_API_KEY", str, "its key"),
-        model=reader.required("SERVICE_OPENAI_MODEL", str, "the model's name there"),
+        model=reader.required("SERVICE_OPENAI_MODEL", str, "the model's name at that endpoint"),
         timeout_seconds=reader.optional(
             "SERVICE_OPENAI_TIMEOUT_SECONDS",
             within(1, MAX_TIMEOUT_SECONDS),

@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; return the exit code."""
     processes = {
         "worker": Process("run jobs of the queue reviews", _worker),
-        "serve": Process("answer HTTP requests: findings of the rules, health and metrics", _serve),
+        "serve": Process("answer HTTP requests: issues found by the rules, health and metrics", _serve),
         "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-reviewer", "The readiness reviewer.", processes, arguments)

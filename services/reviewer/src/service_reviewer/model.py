@@ -223,7 +223,7 @@ def _read_review(completion: Completion) -> list[Issue]:
     choice = completion.choices[0]
     text = choice.message.content or ""
     if choice.message.refusal or choice.finish_reason == "content_filter":
-        raise _Unusable("it is a refusal and no review", choice.message.refusal or text)
+        raise _Unusable("it is a refusal, not a review", choice.message.refusal or text)
     if choice.finish_reason == "length":
         raise _Unusable("it is cut off at its end; name fewer issues in fewer words", text)
     try:

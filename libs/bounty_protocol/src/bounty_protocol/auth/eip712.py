@@ -35,7 +35,7 @@ class Domain:
         return _struct_hash(_DOMAIN, _DOMAIN_FIELDS, self.values())
 
     def values(self) -> dict[str, object]:
-        """Return the domain as wallets take it."""
+        """Return the domain in the form that wallets accept."""
         return {
             "name": self.name,
             "version": self.version,
@@ -45,7 +45,7 @@ class Domain:
 
 
 def for_wallets(domain: Domain, name: str, fields: Fields, message: Mapping[str, object]) -> dict[str, object]:
-    """Return a structure as a wallet takes it. The integers of ``message`` may be decimal text."""
+    """Return a structure in the form that wallets accept. The integers of ``message`` may be decimal text."""
     types = ((_DOMAIN, _DOMAIN_FIELDS), (name, fields))
     return {
         "types": {each: [{"name": field, "type": kind} for field, kind in members] for each, members in types},
@@ -85,7 +85,7 @@ def _fields(typed_data: Mapping[str, object], name: str) -> Fields:
 def _struct_hash(name: str, fields: Fields, values: object) -> bytes:
     named = cast("Mapping[str, object]", values)
     if unsigned := named.keys() - {field for field, _ in fields}:
-        raise ValueError(f"{name} has no {', '.join(sorted(unsigned))}, which would be shown and not signed")
+        raise ValueError(f"{name} has no {', '.join(sorted(unsigned))}, which would be shown but not signed")
     return keccak256(type_hash(name, fields) + b"".join(_word(kind, named[field]) for field, kind in fields))
 
 
@@ -100,4 +100,4 @@ def _word(kind: str, value: object) -> bytes:
         case "address", str():
             return to_bytes(parse_address(value.lower())).rjust(32, b"\0")
         case _:
-            raise ValueError(f"a {kind} that is none, or of a type that is not signed here")
+            raise ValueError(f"a malformed {kind}, or one of a type that is not signed here")

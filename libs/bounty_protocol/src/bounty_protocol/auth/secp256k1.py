@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-_NOT_A_KEY: Final = "a private key is 32 bytes, a number from 1 to below the group order"
+_NOT_A_KEY: Final = "a private key is 32 bytes: a number of at least 1 and below the group order"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,15 +23,17 @@ def recover(digest: bytes, signature: bytes) -> Address | None:
 
 
 def sign_digest(digest: bytes, private_key: bytes) -> bytes:
-    """Return the deterministic signature of a 32-byte digest; ``ValueError``, which names no value, for an
-    invalid key.
+    """Return the deterministic signature of a 32-byte digest; for an invalid key raise ``ValueError``, which does not
+    repeat it.
     """
     compact, recovery_id = BINDING.sign(digest, private_key)
     return compact + bytes([27 + recovery_id])
 
 
 def account_of_key(private_key: bytes) -> Address:
-    """Return the account of a 32-byte private key; ``ValueError``, which names no value, for an invalid key."""
+    """Return the account of a 32-byte private key; for an invalid key raise ``ValueError``, which does not repeat
+    it.
+    """
     return _account(BINDING.public_key(private_key))
 
 

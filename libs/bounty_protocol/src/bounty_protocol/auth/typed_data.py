@@ -70,7 +70,7 @@ def digest(domain: SigningDomain, approval: Approval) -> bytes:
 
 
 def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:
-    """Return a request as a wallet takes it (``eth_signTypedData_v4``)."""
+    """Return a request in the form that wallets accept (``eth_signTypedData_v4``)."""
     message = {
         "endpointId": approval.endpoint_id,
         "audience": approval.audience,
@@ -89,7 +89,7 @@ def _signed(domain: SigningDomain, *words: bytes) -> bytes:
 
 @lru_cache(maxsize=8)
 def _separator(domain: SigningDomain) -> bytes:
-    """Kept: making it takes three times as long as the rest of a digest."""
+    """It is cached: computing it takes three times as long as the rest of a digest."""
     return _whole(domain).separator()
 
 

@@ -62,8 +62,8 @@ class ChainView(Protocol):
     """The chain facts that a verification needs. Raises if the chain cannot be reached; that is never an answer."""
 
     def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
-        """Return the block at a number; None if the chain has not produced it. ``named`` is the hash in the request:
-        if another one is kept for this number, the chain is read again."""
+        """Return the block at a number; None if the chain has not produced it. ``named`` is the hash in the request: if
+        the cache has another one for this number, the chain is read again."""
 
 
 class WalletView(Protocol):
@@ -74,7 +74,7 @@ class WalletView(Protocol):
         many."""
 
     def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
-        """Return what the account's own code answers about the signature (ERC-1271; before deployment ERC-6492)."""
+        """Return the answer of the account's own code about the signature (ERC-1271; before deployment ERC-6492)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,10 @@ class VerifiedRequest:
 
     def __post_init__(self) -> None:
         if self._token is not _MADE_HERE:
-            raise TypeError("a VerifiedRequest is made by verify_request only")
+            raise TypeError("only verify_request makes a VerifiedRequest")
 
     def require_signer(self, allowed: Collection[Address]) -> None:
-        """Raise 403 unless the signer is one that the action belongs to (step 4)."""
+        """Raise 403 unless the action belongs to the signer (step 4)."""
         if self.signer not in allowed:
             raise Refused(Reason.FORBIDDEN, "The signature is valid, but this action belongs to another wallet.")
 
@@ -124,8 +124,8 @@ def verify_request(
 ) -> VerifiedRequest:
     """Prove who signed exactly this request, or raise 401 ``unauthorized``.
 
-    What costs no call comes first: the forms, and the account that the signature recovers to. A signature of any other
-    account may be a contract's; the caller is charged for its calls before the chain is read.
+    Checks that cost no call come first: the forms, and the account that the signature recovers to. A signature of any
+    other account may be a contract's; the caller is charged for its calls before the chain is read.
     """
     header, query = _parse(request)
     approval = Approval(
@@ -161,11 +161,11 @@ def verify_request(
 
 
 def _not_verified(authority: Authority) -> str:
-    """Return the message. It names the deployment, which is public: a client set for another one learns what to
-    correct.
+    """Return the message. The message names the deployment, which is public: a client configured for another one learns
+    what to correct.
     """
     at = f"chain {authority.domain.chain_id}, Hub {authority.domain.hub_address}, host {authority.audience}"
-    return f"The signature does not verify for this exact request and signer on {at}."
+    return f"The signature does not match this exact request and signer on {at}."
 
 
 def _parse(request: ReceivedRequest) -> tuple[ApprovalHeader, str]:

@@ -183,14 +183,14 @@ def _decode(parameters: Sequence[Parameter], data: bytes) -> tuple[object, ...]:
     try:
         return tuple(_canonical(value) for value in decode([p.type for p in parameters], data))
     except (DecodingError, OverflowError) as error:
-        raise ValueError("data is not of the expected shape") from error
+        raise ValueError("data does not have the expected shape") from error
 
 
 def _unsigned(bits: int) -> Callable[[bytes], int]:
     def read(word: bytes) -> int:
         value = int.from_bytes(word, "big")
         if value >> bits:
-            raise ValueError("data is not of the expected shape")
+            raise ValueError("data does not have the expected shape")
         return value
 
     return read
@@ -198,7 +198,7 @@ def _unsigned(bits: int) -> Callable[[bytes], int]:
 
 def _account(word: bytes) -> str:
     if any(word[:12]):
-        raise ValueError("data is not of the expected shape")
+        raise ValueError("data does not have the expected shape")
     return "0x" + word[12:].hex()
 
 

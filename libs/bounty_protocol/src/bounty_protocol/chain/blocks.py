@@ -63,14 +63,15 @@ def header_at(rpc: ChainNode, tag: BlockNumber | str) -> Header:
 
 
 def pace(rpc: ChainNode) -> float:
-    """Return the seconds between two blocks, on average of the newest 150, by the times in their headers."""
+    """Return the average seconds between the newest 150 blocks, by the times in their headers."""
     newest = header_at(rpc, "latest")
     earlier = header_at(rpc, BlockNumber(max(0, newest.number - _PACE_BLOCKS)))
     return round((newest.time - earlier.time) / max(1, newest.number - earlier.number), 3)
 
 
 def blocks_in(seconds: int, *, made: int, passed: int) -> int:
-    """Return how many blocks a chain makes in so many seconds, at least, if it ``made`` so many in ``passed`` seconds.
+    """Return the least number of blocks that a chain makes in these seconds, if it ``made`` so many in ``passed``
+    seconds.
 
     Blocks may share one time, which is in whole seconds: then they were made in a second.
     """
@@ -78,9 +79,9 @@ def blocks_in(seconds: int, *, made: int, passed: int) -> int:
 
 
 def block_before(rpc: ChainNode, newest: Header, seconds: int) -> Header:
-    """Return a block at least so many seconds older than ``newest``, and not much more, or the chain's first.
+    """Return a block at least that many seconds older than ``newest`` and not much more, or the chain's first block.
 
-    It is looked for by leaps, each at the pace that the last one showed.
+    The search leaps, each time at the pace that the last leap showed.
     """
 
     def behind(blocks: int) -> Header:
@@ -122,7 +123,7 @@ class NearTip:
 def block_to_sign(rpc: ChainNode, near: NearTip, used: Container[BlockNumber] = ()) -> Header:
     """Return the block to sign a request with: about six seconds older than the newest one, and none of those ``used``.
 
-    After a stop of the chain or of its clock that block is too old to be fresh; then it is the newest one.
+    After a halt of the chain or of its clock that block is too old to be fresh; then return the newest one.
     """
     newest, known = near.newest, {each.number: each for each in (near.newest, *near.older)}
     is_behind = (each for each in near.older if newest.time - each.time >= SIGNING_OFFSET_SECONDS - 2)

@@ -57,7 +57,7 @@ def deployment_of(chain_id: ChainId) -> DeploymentRecord | None:
 
 
 def caip_10(chain_id: ChainId, hub_address: Address) -> str:
-    """Return a Hub's name by the standard CAIP-10."""
+    """Return a Hub's name according to CAIP-10."""
     return f"eip155:{chain_id}:{hub_address}"
 
 

@@ -37,11 +37,11 @@ class Portion:
     """Requests of this size in a row that were answered."""
 
     def refused(self, size: int) -> None:
-        """Note a request of this size that was refused."""
+        """Note that a request of this size was refused."""
         self.size, self.whole = max(1, size // 2), 0
 
     def answered(self, size: int) -> None:
-        """Note a request of this size that was answered."""
+        """Note that a request of this size was answered."""
         if size >= self.size:
             self.whole += 1
             if self.whole >= LARGER_AFTER:
@@ -100,11 +100,11 @@ class Endpoints:
         )
 
     def is_resting(self, endpoint: Endpoint) -> bool:
-        """Return whether the endpoint failed a moment ago."""
+        """Return whether the endpoint failed recently and is not queried for now."""
         return endpoint.rests_until > self._monotonic()
 
     def awake(self, least: int) -> list[Endpoint]:
-        """Return the endpoints that do not rest, in order; add resting ones until there are ``least``."""
+        """Return the endpoints that may be queried, in order; add resting ones until there are ``least``."""
         now = self._monotonic()
         return [each for place, each in enumerate(self.in_order()) if place < least or each.rests_until <= now]
 

@@ -54,11 +54,11 @@ def parse_log(answer: object) -> Log:
     fields = mapping(answer)
     topics = fields.get("topics")
     if not isinstance(topics, list):
-        raise ChainUnavailable("an RPC endpoint answered a log without topics")
+        raise ChainUnavailable("an RPC endpoint returned a log without topics")
     try:
         data = hex_bytes(fields.get("data"))
     except ValueError as error:
-        raise ChainUnavailable("an RPC endpoint answered a log with malformed data") from error
+        raise ChainUnavailable("an RPC endpoint returned a log with malformed data") from error
     return Log(
         address=account_of(fields.get("address")),
         block_number=block_number(fields.get("blockNumber")),

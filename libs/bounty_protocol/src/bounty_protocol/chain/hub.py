@@ -85,9 +85,7 @@ class Hub:
         try:
             return decode(hub_abi().functions[function], hex_bytes(answer))
         except ValueError as error:
-            raise ChainUnavailable(
-                f"the contract at {self.address} did not answer {function} as the Hub does"
-            ) from error
+            raise ChainUnavailable(f"the contract at {self.address} did not answer {function} as a Hub does") from error
 
     def _struct(self, function: str, argument: int, block: BlockNumber | str | None) -> dict[str, Any]:
         """Return the fields of the struct that a view returns, typed as the ABI says."""
@@ -163,14 +161,14 @@ class Hub:
 
 @contextmanager
 def _numbers_of_the_hub() -> Iterator[None]:
-    """Treat an outcome, reason or kind that no Hub has as the answer of another contract."""
+    """Treat an outcome, reason or kind that no Hub returns as an answer of another contract."""
     try:
         yield
     except ValueError as error:
-        raise ChainUnavailable(f"the contract answered what no Hub does: {error}") from error
+        raise ChainUnavailable(f"the contract gave an answer that no Hub gives: {error}") from error
 
 
 def _int(value: object) -> int:
     if not isinstance(value, int):
-        raise ChainUnavailable("the contract answered no number where the Hub does")
+        raise ChainUnavailable("the contract returned no number where the Hub returns one")
     return value

@@ -65,7 +65,7 @@ class HubConstants:
 def term_issues(
     page: "ChallengePage", hub: HubConstants, now: UnixSeconds, moment: Callable[[int], str]
 ) -> list[Issue]:
-    """List the terms of a page that this Hub does not take; ``moment`` formats a time for people."""
+    """List the terms of a page that this Hub refuses; ``moment`` formats a time for people."""
     issues = []
     if page.escrow_amount < hub.min_escrow:
         least = f"{hub.min_escrow} base units ({whole_tokens(hub.min_escrow, hub.token.decimals)} {hub.token.symbol})"
@@ -94,7 +94,7 @@ def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) 
     """Read all constants in two requests; ``ChainUnavailable`` if that chain has no such Hub."""
     known = Answers.of(rpc, _constants_calls(hub_address))
     if quantity(known.call("eth_chainId")) != chain_id:
-        raise ChainUnavailable("the RPC endpoint serves another chain than this deployment's")
+        raise ChainUnavailable("the RPC endpoint serves a chain other than this deployment's")
     hub = Hub(known, hub_address)
     token = hub.token()
     return HubConstants(
@@ -110,8 +110,8 @@ def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) 
 
 
 def read_agreed_constants(rpc: Rpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
-    """Read the constants on which two of several endpoints agree: one alone could have all amounts shown with other
-    decimals, for as long as they are kept.
+    """Read the constants on which two of several endpoints agree: one alone could make all amounts show with wrong
+    decimals for as long as they are cached.
     """
     bounded = rpc.bounded(seconds=_ANSWER_SECONDS)
     return bounded.agreed(lambda one: read_hub_constants(one, hub_address, chain_id), rpc.pair)
@@ -124,7 +124,7 @@ def read_publication_delay(hub: Hub) -> int:
     except RpcRefused as error:
         if not error.is_revert:
             raise
-        raise ChainUnavailable(f"the Hub at {hub.address} is of an earlier release than this one") from error
+        raise ChainUnavailable(f"the Hub at {hub.address} belongs to an earlier release than this one") from error
 
 
 def token_calls(address: Address) -> list[Call]:
@@ -150,8 +150,8 @@ def balance_call(token: Address, account: Address, block: str = "latest") -> Cal
 
 
 def balance_of(rpc: ChainNode, token: Address, account: Address, block: str = "latest") -> TokenAmount:
-    """Read an account's balance of a token, in its smallest units; ``ChainUnavailable`` for an answer that
-    is no word.
+    """Read an account's balance of a token, in its smallest units; ``ChainUnavailable`` for an answer that is not one
+    word.
     """
     answer = rpc.answer(balance_call(token, account, block))
     try:
@@ -159,7 +159,7 @@ def balance_of(rpc: ChainNode, token: Address, account: Address, block: str = "l
     except ValueError:
         word = b""
     if len(word) != 32:
-        raise ChainUnavailable("the escrow token answers no balance")
+        raise ChainUnavailable("the escrow token returns no balance")
     return TokenAmount(int.from_bytes(word, "big"))
 
 
@@ -170,7 +170,9 @@ def _call(contract: Address, data: str, block: str = "latest") -> Call:
 def _decimals(rpc: ChainNode, address: Address) -> int:
     found = quantity(rpc.answer(_call(address, _DECIMALS)))
     if found > MAX_DECIMALS:
-        raise ChainUnavailable(f"the escrow token has {found} decimals by this endpoint, more than {MAX_DECIMALS}")
+        raise ChainUnavailable(
+            f"the escrow token has {found} decimals according to this endpoint, more than {MAX_DECIMALS}"
+        )
     return found
 
 
@@ -179,4 +181,4 @@ def _text(rpc: ChainNode, address: Address, selector: str) -> str:
     try:
         return str(_TEXT.decode(hex_bytes(answer))[0])
     except ValueError as error:
-        raise ChainUnavailable("the escrow token does not describe itself as a token does") from error
+        raise ChainUnavailable("the escrow token returns no valid name, version and symbol") from error

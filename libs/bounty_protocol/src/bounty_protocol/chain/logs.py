@@ -15,13 +15,13 @@ ENOUGH_LOGS: Final = 2_000
 def logs_of_range(
     one: OneEndpoint, address: Address, topics: Sequence[Bytes32 | None] | None, first: BlockNumber, last: BlockNumber
 ) -> tuple[list[Log], BlockNumber]:
-    """List a contract's logs from block ``first`` to ``last``, or to an earlier block where there are many; return them
+    """List a contract's logs from block ``first`` to ``last``, or to an earlier block if there are many; return them
     and the last block that they cover, which is the same for every endpoint with these logs.
 
-    They are read in ranges as long as the endpoint takes: half as long after each refusal, of which few say whether the
-    range or its logs are too many. A single block that is refused may be one that the endpoint does not have yet: a
-    client that is patient waits for it. ``ChainUnavailable`` where it stays refused, and for logs of another contract
-    or range or out of order.
+    They are read in the longest ranges that the endpoint accepts: half as long after each refusal, since few refusals
+    say whether the range or its logs are too many. If a single block is refused, the endpoint may not have it yet: a
+    patient client waits for it. ``ChainUnavailable`` if it is still refused, and for logs of another contract or range
+    or out of order.
     """
     logs, covered, span, waits = list[Log](), BlockNumber(first - 1), one.endpoint.blocks.size, list(one.waits)
     while covered < last and len(logs) < ENOUGH_LOGS:
@@ -56,7 +56,7 @@ def logs_of_range(
 
 
 def _may_be_of_the_range(error: RpcRefused | ChainUnavailable) -> bool:
-    """Return whether a shorter range may be answered. A limit of requests that outlasts every wait may be one of the
+    """Return whether a shorter range may be answered. A rate limit that outlasts every wait may in fact limit the
     range.
     """
     if isinstance(error, RpcRefused | AnswerTooLarge) or error.refusal is not None:
@@ -66,14 +66,14 @@ def _may_be_of_the_range(error: RpcRefused | ChainUnavailable) -> bool:
 
 def _checked(answer: object, address: Address, start: BlockNumber, end: BlockNumber) -> list[Log]:
     if not isinstance(answer, list):
-        raise ChainUnavailable("an RPC endpoint answered no list of logs")
+        raise ChainUnavailable("an RPC endpoint returned no list of logs")
     answer.reverse()  # each is dropped as it is read: both forms of a full block take much memory
     logs = [parse_log(answer.pop()) for _ in range(len(answer))]
     if any(entry.address != address for entry in logs):
-        raise ChainUnavailable("an RPC endpoint answered logs of another contract")
+        raise ChainUnavailable("an RPC endpoint returned logs of another contract")
     if any(not start <= entry.block_number <= end for entry in logs):
-        raise ChainUnavailable("an RPC endpoint answered logs of other blocks than the requested ones")
+        raise ChainUnavailable("an RPC endpoint returned logs of blocks other than the requested ones")
     places = [(entry.block_number, entry.log_index) for entry in logs]
     if places != sorted(set(places)):
-        raise ChainUnavailable("an RPC endpoint answered logs out of order")
+        raise ChainUnavailable("an RPC endpoint returned logs out of order")
     return logs

@@ -91,7 +91,7 @@ class ChainUnavailable(Exception):
 
     @property
     def try_again(self) -> str:
-        """When, of an endpoint that was queried too often."""
+        """When to retry an endpoint that was queried too often."""
         return "in a minute" if self.retry_after is None else f"in {max(1, self.retry_after):,} seconds"
 
     def bare(self) -> "ChainUnavailable":
@@ -99,7 +99,7 @@ class ChainUnavailable(Exception):
         return self.restated(type(self), str(self))
 
     def restated(self, kind: "type[ChainUnavailable]", problem: str) -> "ChainUnavailable":
-        """Return the same error as another kind, in other words."""
+        """Return the same error as another class, with another message."""
         return kind(
             problem,
             host=self.host,
@@ -131,7 +131,7 @@ class RpcRefused(Exception):
 
     @property
     def is_limit(self) -> bool:
-        """Whether the endpoint was queried too often: many answer so with status 200, each by a code of its own."""
+        """Whether the endpoint was queried too often: many say so with status 200, each with its own code."""
         if self.is_revert:  # whose words are the contract's
             return False
         return self.code == _TOO_OFTEN or _LIMIT.search(self.message[:1_000]) is not None
@@ -274,7 +274,7 @@ class Rpc(ChainNode):
         if not votes:
             raise self._unavailable(failures)
         most = max(sum(vote == other for _, other in votes) for _, vote in votes)
-        raise ChainUnavailable(f"{most} of {len(self.endpoints.all)} RPC endpoints agree, and {quorum} have to")
+        raise ChainUnavailable(f"{most} of {len(self.endpoints.all)} RPC endpoints agree, but {quorum} must")
 
     def of_each(self, calls: Sequence[Call], *, least: int = 1) -> list[list[object]]:
         """Ask each endpoint these calls, side by side, and return the answers. An endpoint without a usable answer is
@@ -375,7 +375,7 @@ class Rpc(ChainNode):
         told = next((each for each in failures if each.limited), failures[-1])
         problem = f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer"
         if told.limited:
-            problem += f": requests are limited, try again {told.try_again}"
+            problem += f": rate limit reached, try again {told.try_again}"
         return told.restated(kind, problem)
 
     def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
@@ -483,14 +483,14 @@ def unreachable(error: urllib3.exceptions.HTTPError) -> str:
         case AnswerRefused():
             return str(error)
         case urllib3.exceptions.NameResolutionError():
-            return "its name is not known here"
+            return "its name cannot be resolved"
         case urllib3.exceptions.NewConnectionError():
             return "no connection"
         case urllib3.exceptions.SSLError():
             is_plain = "WRONG_VERSION_NUMBER" in str(error)
             return "it does not speak https" if is_plain else "its certificate is not accepted"
         case urllib3.exceptions.ConnectTimeoutError() | urllib3.exceptions.ReadTimeoutError():
-            return "nothing came in time"
+            return "no answer in time"
         case _:
             return "the connection broke"
 
@@ -522,7 +522,7 @@ def quantity(value: object, most: int = 2**256 - 1) -> int:
     answer.
     """
     if not isinstance(value, str) or _QUANTITY.fullmatch(value) is None or (found := int(value, 16)) > most:
-        raise ChainUnavailable("an RPC endpoint answered a malformed quantity")
+        raise ChainUnavailable("an RPC endpoint returned a malformed quantity")
     return found
 
 
@@ -548,7 +548,7 @@ def hash_of(value: object) -> Bytes32:
     try:
         return parse_bytes32(value if isinstance(value, str) else "")
     except ValueError as error:
-        raise ChainUnavailable("an RPC endpoint answered a malformed hash") from error
+        raise ChainUnavailable("an RPC endpoint returned a malformed hash") from error
 
 
 def account_of(value: object) -> Address:
@@ -556,11 +556,11 @@ def account_of(value: object) -> Address:
     try:
         return parse_address(value.lower() if isinstance(value, str) else "")
     except ValueError as error:
-        raise ChainUnavailable("an RPC endpoint answered a malformed account") from error
+        raise ChainUnavailable("an RPC endpoint returned a malformed account") from error
 
 
 def mapping(value: object) -> dict[str, object]:
     """Parse an object; ``null`` and everything else is a malformed answer."""
     if not isinstance(value, dict):
-        raise ChainUnavailable("an RPC endpoint answered null or no object where there should be one")
+        raise ChainUnavailable("an RPC endpoint returned null or no object where an object is needed")
     return value

@@ -14,7 +14,7 @@ def safe_batch(
     """Return the file's text, in the builder's format 1.0; ``calls`` are contracts and call data, ``created_at``
     seconds.
 
-    A call is given as its bytes alone: with a method beside them the builder shows the method and sends the bytes.
+    A call is given as its bytes only: if a method were named, the builder would show the method but send the bytes.
     """
     batch = {
         "version": "1.0",

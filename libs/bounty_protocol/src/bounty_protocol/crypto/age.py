@@ -107,7 +107,7 @@ def _only_x25519(header: AgeHeader, wanted: int) -> list[Stanza]:
     stanzas = [stanza for stanza in header.stanzas if not stanza.is_grease]
     others = sorted({stanza.kind for stanza in stanzas if stanza.kind != _KIND})
     if others:
-        message = f"the age file is locked with something else than X25519 keys: {', '.join(others)[:200]}"
+        message = f"the age file is locked with keys other than X25519: {', '.join(others)[:200]}"
         raise SealedDataError(Failure.AGE_RECIPIENTS_REFUSED, message)
     if len(stanzas) != wanted:
         message = f"the age file has {len(stanzas)} X25519 stanzas where {wanted} belong"

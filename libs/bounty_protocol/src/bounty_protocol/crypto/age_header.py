@@ -108,9 +108,9 @@ def decode_base64(text: bytes) -> bytes:
     try:
         data = base64.b64decode(text + b"=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
-        raise _malformed("a stanza holds base64 that cannot be read") from None
+        raise _malformed("a stanza holds base64 that cannot be decoded") from None
     if encode_base64(data) != text:
-        raise _malformed("a stanza holds base64 in another form than age writes")
+        raise _malformed("a stanza holds base64 that is not in the form written by age")
     return data
 
 

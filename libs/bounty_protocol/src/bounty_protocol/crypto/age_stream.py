@@ -47,7 +47,7 @@ def payload_key(file_key: bytes, nonce: bytes) -> bytes:
 
 
 def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
-    """Encrypt a sequence of blocks of any size. The blocks together must not be empty."""
+    """Encrypt a sequence of blocks of any size. The blocks must not all be empty."""
     cipher, outputs = ChaCha20Poly1305(key), _outputs()
     output, filled = next(outputs), 0
     for counter, (chunk, last) in enumerate(_rechunked(blocks)):
@@ -99,7 +99,7 @@ def read_fully(source: CiphertextSource, size: int) -> bytes:
 
 
 def _outputs() -> Iterator[memoryview]:
-    """Yield memory for sealed chunks; a piece is given out again once nobody reads it any more."""
+    """Yield memory for sealed chunks; a piece is reused once nobody reads it any longer."""
     pieces: list[memoryview] = []
     while len(pieces) <= KEPT:
         pieces.append(memoryview(bytearray(_SEALED_BLOCK)))
@@ -110,7 +110,7 @@ def _outputs() -> Iterator[memoryview]:
 def _rechunked(blocks: Iterable[Block]) -> Iterator[tuple[memoryview, bool]]:
     """Regroup into full chunks; yield a chunk once it is known whether it is the last.
 
-    Whole chunks inside a block are not copied; only what a block ends with is kept until the next one is there.
+    Whole chunks inside a block are not copied; only the end of a block is kept until the next one arrives.
     """
     kept = memoryview(bytearray(CHUNK))
     filled = 0
@@ -144,7 +144,7 @@ def _short(counter: int, size: int) -> SealedDataError:
 
 
 def _diagnose(cipher: ChaCha20Poly1305, counter: int, sealed: Block, *, last: bool) -> SealedDataError:
-    """Separate a cut or extended file from an altered one: the chunk authenticates with the other last-chunk mark."""
+    """Tell a cut or extended file from an altered one: its chunk authenticates with the other last-chunk mark."""
     try:
         cipher.decrypt(_nonce(counter, not last), sealed, None)
     except InvalidTag:

@@ -75,7 +75,7 @@ class ArchiveNames:
 
     def _remember(self, path: str, key: str) -> None:
         if key in self._keys:
-            raise refused(f"two entries whose names differ at most in letter case: {shown(path)}")
+            raise refused(f"two entries whose names are equal or differ only in letter case: {shown(path)}")
         self._keys.add(key)
 
 

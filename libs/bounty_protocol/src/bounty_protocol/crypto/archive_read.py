@@ -151,7 +151,7 @@ class _Stream:
         rest: memoryview | bytes = self._rest
         while rest:
             if bytes(rest).strip(b"\0"):
-                raise _malformed("something follows its end")
+                raise _malformed("data follows its end")
             rest = next(self._chunks, b"")
 
 
@@ -229,7 +229,7 @@ def pax_records(data: bytes) -> list[tuple[str, str]]:
         digits = data[start:space] if space > start else b""
         end = start + int(digits) if digits.isdigit() else -1
         if not space < end <= len(data):
-            raise _malformed("a pax record's length is not its own")
+            raise _malformed("a pax record states a wrong length")
         key, found, value = data[space + 1 : end].partition(b"=")
         if not (found and value.endswith(b"\n")):
             raise _malformed("a pax record cannot be read")
@@ -291,7 +291,7 @@ def _write_file(stream: _Stream, path: Path, size: int) -> None:
 
 
 def _write_large(stream: _Stream, descriptor: int, size: int) -> None:
-    """Write by a thread of its own, so as not to wait for the file system."""
+    """Write in a separate thread, so as not to wait for the file system."""
 
     def write(parts: list[memoryview]) -> None:
         written = os.writev(descriptor, parts)

@@ -56,10 +56,10 @@ Keep = Callable[[str, bool], bool]
 def list_directory(
     root: Path, limits: ArchiveLimits, keep: Keep = lambda _path, _directory: True
 ) -> tuple[ArchiveEntry, ...]:
-    """List everything below a directory that ``keep`` takes, in archive order; open nothing.
+    """List everything in a directory that ``keep`` accepts, in archive order; open nothing.
 
-    ``archive_refused`` names everything that may not be in an archive at once, and where the files are too large, the
-    largest of them. Nothing below a directory that ``keep`` leaves out is looked at.
+    ``archive_refused`` names everything that may not be in an archive at once and, if the files are too large, the
+    largest of them. A directory that ``keep`` rejects is not entered.
     """
     entries: list[ArchiveEntry] = []
     problems: list[Issue] = []
@@ -98,7 +98,7 @@ def _require_good(problems: list[Issue]) -> None:
     problems.sort(key=lambda issue: issue.path)
     if len(problems) == 1:
         raise SealedDataError(Failure.ARCHIVE_REFUSED, problems[0].message)
-    message = f"the archive is refused: {len(problems)} entries may not be in it"
+    message = f"the archive is refused: {len(problems)} entries are not allowed in it"
     raise SealedDataError(Failure.ARCHIVE_REFUSED, message, shown_issues(problems))
 
 

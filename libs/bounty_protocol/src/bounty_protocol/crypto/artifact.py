@@ -54,7 +54,7 @@ def seal_directory(
 ) -> SealedArtifact:
     """Seal a directory for one content identity into a new file (0600), with the bounty and Solver it is for.
 
-    ``entries`` are what ``list_directory`` returned of it before, where not everything in it is to be sealed.
+    ``entries`` are what ``list_directory`` returned for it, if not everything in it is sealed.
     """
     entries = list_directory(directory, limits) if entries is None else entries
     head = comment_header(binding.text())
@@ -85,9 +85,9 @@ def open_artifact(
 ) -> Unpacked:
     """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700).
 
-    What tools obey is laid out under names that they do not (``inert_names``), unless ``original_names`` is set. Its
-    archive must name the ``expected`` bounty and Solver. ``ready`` is called with the directory that holds all of it,
-    before that gets the name ``output_dir``.
+    Names that tools act on are changed to inert ones (``inert_names``), unless ``original_names`` is set. Its
+    archive must name the ``expected`` bounty and Solver. ``ready`` is called with the complete directory before it is
+    renamed to ``output_dir``.
     """
     with (
         ciphertext.open("rb") if isinstance(ciphertext, Path) else nullcontext(ciphertext) as file,
@@ -177,6 +177,6 @@ def _reporting(blocks: Iterator[Block], total: int, progress: Progress) -> Itera
 
 
 def ciphertext_mismatch() -> SealedDataError:
-    """Return the refusal of bytes that are not those an envelope commits to."""
+    """Return the refusal for bytes to which the envelope does not commit."""
     message = "the ciphertext is not the one the envelope commits to: its digest or length differs"
     return SealedDataError(Failure.CIPHERTEXT_MISMATCH, message)

@@ -35,7 +35,7 @@ class Background(Generic[T]):
         self._thread.join()
 
     def give(self, block: T) -> None:
-        """Pass on a block, unchanged until ``DEPTH + 1`` later ones were taken or ``finish`` was called."""
+        """Pass on a block, which must not change until ``DEPTH + 1`` later ones were taken or ``finish`` was called."""
         self._check()
         self._blocks.put(block)
 

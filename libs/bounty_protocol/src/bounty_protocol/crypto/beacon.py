@@ -62,7 +62,7 @@ def verify_beacon(beacon: Beacon, info: BeaconInfo) -> bool:
 
 
 def fetch_info(urls: Sequence[str], chain_hash: Bytes32, public_key: str, http: HttpGet) -> BeaconInfo:
-    """Fetch genesis and period of a chain of which only hash and key are known, from the first relay that has them."""
+    """Fetch genesis and period of a chain, given its hash and key, from the first relay that has them."""
     refused: SealedDataError | None = None
     for url in urls:
         try:

@@ -23,7 +23,7 @@ class Urllib3Get:
         self._http = TimelyHttp(answer_seconds, num_pools=8, maxsize=4, headers={"Accept": "application/json"})
 
     def get(self, url: str, timeout: float) -> RelayAnswer:
-        """Send one GET. ``timeout`` seconds bound connecting, and each wait for something more."""
+        """Send one GET. ``timeout`` seconds limit connecting and each further wait."""
         try:
             answer = self._http.exchange("GET", url, most_bytes=MAX_BODY, timeout=timeout)
         except AnswerRefused as error:

@@ -101,9 +101,9 @@ def parse_info(body: bytes, wanted_hash: Bytes32, wanted_key: str) -> BeaconInfo
     try:
         found = _read(json.loads(body))
     except (ValueError, TypeError, KeyError, RecursionError, struct.error):
-        raise _invalid("the relay's /info is not that of a drand chain of the supported scheme") from None
+        raise _invalid("the relay's /info does not describe a drand chain of the supported scheme") from None
     if found.public_key != wanted_key:
-        raise _invalid("the relay's /info names another public key than the deployment")
+        raise _invalid("the relay's /info names a public key other than the deployment's")
     if found.chain_hash != wanted_hash:
         raise _invalid("the relay's /info does not hash to the deployment's chain hash")
     return found

@@ -7,7 +7,7 @@ from bounty_protocol.domain.binding import Binding
 def check_binding(expected: Binding, found: Binding | None, where: str) -> None:
     """Refuse work that names another bounty or Solver than its envelope, or none."""
     if found is None:
-        raise SealedDataError(Failure.BINDING_MISSING, f"{where} does not name the bounty and Solver it is for")
+        raise SealedDataError(Failure.BINDING_MISSING, f"{where} does not name its bounty and Solver")
     if found != expected:
         message = (
             f"{where} was sealed for bounty {found.bounty_id} of the Hub {found.hub_address} on chain "

@@ -36,7 +36,7 @@ class IdentityFile:
     binding: Binding | None
 
     def to_bytes(self) -> bytes:
-        """Return the file; age takes the binding for a comment."""
+        """Return the file; age treats the binding as a comment."""
         comment = b"" if self.binding is None else _COMMENT + self.binding.text().encode() + b"\n"
         return comment + self.identity.to_text().encode() + b"\n"
 
@@ -49,7 +49,7 @@ def seal_capsule(
     info: BeaconInfo,
     randomness: Randomness = os.urandom,
 ) -> bytes:
-    """Lock the identity, with the bounty and Solver it is for, for these Guardians until the round."""
+    """Lock the identity, with its bounty and Solver, for these Guardians until the round."""
     text = IdentityFile(identity, binding).to_bytes()
     return timelock_encrypt(age.encrypt_bytes(text, roster_keys, randomness), number, info, randomness)
 
@@ -62,9 +62,9 @@ def check_capsule(capsule: bytes, policy: RevealPolicy) -> list[Issue]:
         return [Issue("key_capsule", error.message)]
     issues = []
     if lock.chain_hash != policy.beacon_chain_hash:
-        issues.append(Issue("key_capsule", "is locked to another beacon chain than reveal_policy.beacon_chain_hash"))
+        issues.append(Issue("key_capsule", "is locked to a beacon chain other than reveal_policy.beacon_chain_hash"))
     if lock.round != policy.round:
-        issues.append(Issue("key_capsule", "is locked to another round than reveal_policy.round"))
+        issues.append(Issue("key_capsule", "is locked to a round other than reveal_policy.round"))
     return issues
 
 
@@ -93,16 +93,16 @@ def open_capsule(
 def check_identity(identity: Identity, content_public_key: Bytes32) -> Identity:
     """Compare an identity from any source with the envelope's public half, and return it."""
     if identity.public_key != content_public_key:
-        message = "the identity is not the one whose public half is in the envelope"
+        message = "the identity does not match the public half in the envelope"
         raise SealedDataError(Failure.CAPSULE_WRONG_IDENTITY, message)
     return identity
 
 
 def parse_identity_file(data: bytes) -> IdentityFile:
-    """Read an identity file as age does: one identity; empty lines and comments are skipped, but for the binding.
+    """Read an identity file as age does: one identity; empty lines and comments other than the binding are skipped.
 
-    A line ends with a line feed and nothing else, and one carriage return before it belongs to the end: what opens
-    here opens with age, too.
+    A line ends with a line feed, and one carriage return before it belongs to the line end: whatever opens here also
+    opens with age.
     """
     try:
         if len(data) > MAX_IDENTITY_FILE:
@@ -132,7 +132,7 @@ def _open_inner(inner: bytes, keyring: Sequence[Identity], roster_size: int) -> 
         return age.decrypt_bytes(inner, keyring, recipients=roster_size)
     except SealedDataError as error:
         if error.failure is Failure.AGE_NO_MATCHING_KEY:
-            message = "no key of this keyring fits what was sealed for the Guardians; there may be older keys"
+            message = "no key in this keyring opens what was sealed for the Guardians; an older key may"
             raise SealedDataError(Failure.CAPSULE_NOT_FOR_THIS_KEY, message) from None
         if error.failure is Failure.AGE_RECIPIENTS_REFUSED:
             message = f"the capsule is not sealed to the roster, one X25519 stanza per Guardian: {error.message}"

@@ -45,7 +45,9 @@ _EVIDENCE: Final = (
     "The sealed data is at fault, not this machine: describe it in the Verdict. If another Guardian could open it, "
     "ask for the identity; it is checked against the envelope's content_public_key."
 )
-_REFETCH: Final = "Fetch the bytes again, from another source if this repeats; compare their digest with the envelope."
+_REFETCH: Final = (
+    "Fetch the bytes again, from another source if this happens again; compare their digest with the envelope."
+)
 
 _NEXT_ACTION: Final[dict[Failure, str]] = {
     Failure.KEY_INVALID: "Use a key in the form AGE-SECRET-KEY-1... or age1..., as age-keygen prints it.",
@@ -54,8 +56,8 @@ _NEXT_ACTION: Final[dict[Failure, str]] = {
     Failure.BEACON_INVALID: "Ask other relays for the round; a beacon signature is the same everywhere.",
     Failure.BEACON_UNAVAILABLE: "Try again, or name other relays in SERVICE_BEACON_URLS.",
     Failure.CAPSULE_NOT_FOR_THIS_KEY: (
-        "Add retired encryption keys to the keyring and try again. A stanza that fails for one Guardian is not by "
-        "itself a reason against a Submission: ask another Guardian of the roster for the identity."
+        "Add retired encryption keys to the keyring and try again. If only one Guardian's stanza fails, that is no "
+        "reason to reject a Submission: ask another Guardian of the roster for the identity."
     ),
     Failure.ARCHIVE_REFUSED: "Change the directory as the message describes and seal it again.",
     Failure.OUTPUT_REFUSED: "Choose an output directory that does not exist yet, with space for the files.",

@@ -87,14 +87,14 @@ _FILES: Final = re.compile("|".join(f"(?:{one.pattern})" for one in OBEYED), re.
 
 
 def inert_path(path: str, *, directory: bool) -> str:
-    """Return where an entry of an archive is laid out; the same path if no tool obeys its names."""
+    """Return the path to which an archive entry is written; the same path if no tool acts on its names."""
     *above, last = path.split("/")
     return "/".join([*(inert_name(part, directory=True) for part in above), inert_name(last, directory=directory)])
 
 
 @lru_cache(maxsize=32_768)
 def inert_name(name: str, *, directory: bool) -> str:
-    """Return one part of a path as it is laid out."""
+    """Return one part of a path as it is written."""
     if not _is_obeyed(name, directory=directory):
         return name
     laid_out = f"{_MARK}{_shown(name)}_"
@@ -118,7 +118,7 @@ def _is_obeyed(name: str, *, directory: bool) -> bool:
 def _shown(name: str) -> str:
     """Show the number of each invisible character; a brace of the name itself counts as one.
 
-    A joiner beside a character that became a number joins nothing any more, and becomes one itself.
+    A joiner beside a character that became a number no longer joins anything, so it becomes a number as well.
     """
     shown = name.replace("{", "{U+007B}")
     while UNSEEN.search(shown):

@@ -75,7 +75,7 @@ def _beside(target: Path) -> Path:
 
 
 def partial_outputs(target: Path) -> list[Path]:
-    """List what was begun for this target and not put in place, by living and dead processes."""
+    """List the outputs begun for this target and never renamed into place, by living and dead processes."""
     stem = _stem(target)
     try:
         beside = list(target.absolute().parent.iterdir())
@@ -100,7 +100,7 @@ def _stem(target: Path) -> str:
 
 
 def _lock(descriptor: int) -> None:
-    """Mark this as being worked on; where the file system has no locks, nothing removes it either."""
+    """Mark this as in use; on a file system without locks nothing removes it either."""
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

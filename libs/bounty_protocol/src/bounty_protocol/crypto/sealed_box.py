@@ -40,7 +40,7 @@ def unwrap(wrapped_key: str, keyring: Sequence[Identity], content_public_key: By
             continue
         if len(scalar) == 32 and (identity := Identity(scalar)).public_key == content_public_key:
             return identity
-        raise _invalid("the wrap holds another key than the one whose public half the envelope names")
+        raise _invalid("the key in the wrap does not match the public half in the envelope")
     raise _invalid("the wrap does not open with this key")
 
 

@@ -40,7 +40,7 @@ class TimelockStanza:
 
 
 def timelock_encrypt(data: bytes, number: int, info: BeaconInfo, randomness: Randomness = os.urandom) -> bytes:
-    """Seal something small until the round's signature exists."""
+    """Seal a short plaintext until the round's signature exists."""
     file_key = randomness(FILE_KEY_SIZE)
     body = _lock(file_key, number, info, randomness)
     stanza = Stanza(_KIND, (str(number), info.chain_hash[2:]), body)
@@ -84,7 +84,7 @@ def _read_stanza(header: AgeHeader) -> TimelockStanza:
         raise _malformed("its stanza does not have a round, a chain hash and 128 bytes")
     number, chain = stanza.arguments
     if _ROUND.fullmatch(number) is None or int(number) >= 2**63 or _CHAIN.fullmatch(chain) is None:
-        raise _malformed("its round or chain hash is not written as drand writes it")
+        raise _malformed("its round or chain hash is not written in drand's form")
     return TimelockStanza(int(number), Bytes32(f"0x{chain}"), stanza.body)
 
 
@@ -102,7 +102,7 @@ def _unlock(body: bytes, signature: bytes) -> bytes:
     try:
         u = bls.key_point(body[:size])
     except ValueError:
-        raise _malformed("its stanza does not hold a point of the curve in its one encoding") from None
+        raise _malformed("its stanza does not hold a point of the curve in canonical encoding") from None
     sigma = _xor(body[size : size + FILE_KEY_SIZE], _mask(bls.pairing_bytes(bls.signature_point(signature), u)))
     file_key = _xor(body[size + FILE_KEY_SIZE :], _hash(b"IBE-H4", sigma))
     if G2Point() * _scalar(sigma, file_key) != u:
@@ -118,7 +118,7 @@ def _scalar(sigma: bytes, file_key: bytes) -> Scalar:
         digest[0] >>= 1
         if int.from_bytes(digest, "big") < _ORDER:
             return Scalar.from_be_bytes(bytes(digest))
-    raise SealedDataError(Failure.TIMELOCK_TAMPERED, "the timelock's stanza leads to no scalar")
+    raise SealedDataError(Failure.TIMELOCK_TAMPERED, "the timelock's stanza yields no valid scalar")
 
 
 def _mask(pairing: bytes) -> bytes:

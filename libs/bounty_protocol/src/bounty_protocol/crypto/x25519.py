@@ -65,7 +65,7 @@ class Identity:
                 X25519PublicKey.from_public_bytes(to_bytes(peer))
             )
         except ValueError:
-            raise SealedDataError(Failure.KEY_INVALID, "an X25519 public key that leads to a known secret") from None
+            raise SealedDataError(Failure.KEY_INVALID, "an X25519 public key that yields a known secret") from None
 
 
 def recipient_text(public_key: Bytes32) -> str:
@@ -85,11 +85,11 @@ _FORM: Final = "AGE-SECRET-KEY-1..."
 
 
 def _other_kind(text: str) -> str | None:
-    """Say what a text is that people mistake for a keyring; None if it may be one."""
+    """Say what a text is if it is commonly mistaken for a keyring; None if it may be one."""
     if re.fullmatch(r"\s*(0x)?[0-9a-fA-F]{64}\s*", text):
         return "an account's private key"
     if "AGE-SECRET-KEY-PQ-1" in text:
-        return "a post-quantum identity of age, which nobody seals for"
+        return "a post-quantum identity of age, for which nothing is sealed"
     if text.lstrip().startswith(("#", "AGE-SECRET-KEY-1")):
         return "an identity file of age"
     return None

@@ -48,8 +48,8 @@ def authorization_nonce(chain_id: int, hub: Address, poster: Address, terms: Ter
 def funding_salt(chain_id: int, hub: Address, poster: Address, page: Bytes32, number: int) -> Bytes32:
     """Return the salt of the terms with which a Poster funds a page; ``number`` is 1 for the first bounty on it.
 
-    It follows from what every machine of the Poster knows, so that the same terms are the same authorization on each of
-    them, and the token takes it once.
+    It is derived from what every machine of the Poster knows, so that the same terms give the same authorization on
+    each of them, and the token accepts it once.
     """
     types = ("bytes32", "uint256", "address", "address", "bytes32", "uint256")
     return _hash(types, (keccak256(SALT_TYPE.encode()), chain_id, hub, poster, to_bytes(page), number))

@@ -29,7 +29,7 @@ class Binding:
     solver_address: Address
 
     def text(self) -> str:
-        """Return the binding in its one spelling."""
+        """Return the binding in its canonical spelling."""
         return (
             f"{MARK} chain_id={self.chain_id} hub_address={self.hub_address}"
             f" bounty_id={self.bounty_id} solver_address={self.solver_address}"
@@ -37,10 +37,10 @@ class Binding:
 
 
 def parse_binding(text: str) -> Binding:
-    """Parse the one spelling, or raise ``ValueError``."""
+    """Parse the canonical spelling, or raise ``ValueError``."""
     found = _TEXT.fullmatch(text)
     if found is None:
-        raise ValueError("it does not name a chain, a Hub, a bounty and a Solver in the one spelling")
+        raise ValueError("it does not name a chain, a Hub, a bounty and a Solver in the required spelling")
     chain_id = parse_decimal(found[1])
     if not 1 <= chain_id <= MAX_SAFE_INTEGER:
         raise ValueError("its chain id is out of range")

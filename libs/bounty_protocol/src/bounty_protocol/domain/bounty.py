@@ -55,7 +55,7 @@ class Bounty:
 
     @property
     def changed_at(self) -> "Origin":
-        """Where its own facts changed last."""
+        """The block in which its own facts changed last."""
         return (self.finalized or self.created).origin
 
 
@@ -69,7 +69,7 @@ class TermDifference:
 
 
 def term_differences(page: "ChallengePage", terms: "BountyTerms") -> tuple[TermDifference, ...]:
-    """List where the page states other terms than the chain (``challenge_terms`` of the bounty detail)."""
+    """List where the page's terms differ from the chain's (``challenge_terms`` of the bounty detail)."""
     pairs = (
         ("escrow_amount", page.escrow_amount, terms.escrow_amount),
         ("submission_deadline", page.submission_deadline, terms.submission_deadline),

@@ -57,7 +57,7 @@ def parse_canonical(data: bytes, max_bytes: int) -> object:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise ValueError("a key is in one object twice")
+        raise ValueError("an object has a key twice")
     return value
 
 

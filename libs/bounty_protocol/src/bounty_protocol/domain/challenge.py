@@ -53,7 +53,7 @@ def prose(maximum: int) -> Callable[[str], str]:
 
 
 def only_version(text: str) -> int:
-    """Return the one version there is."""
+    """Return the only version."""
     if text != str(VERSION):
         raise ValueError(f"must be {VERSION}")
     return VERSION
@@ -102,7 +102,7 @@ class FrontmatterField:
     """What it fixes, for docs/poster.md."""
 
     def read(self, reader: FieldReader, name: str) -> object:
-        """Read the value of that name; ``reader`` notes a problem."""
+        """Read the value with that name; ``reader`` records a problem."""
         if self.is_list:
             return reader.texts(name, self.parse, self.entries, is_required=self.is_required, is_set=self.is_set)
         parse = self.parse if self.shorthand is None else strictly(name, self.parse, self.shorthand)
@@ -126,7 +126,7 @@ _AMOUNT: Final = _pattern(AMOUNT_PATTERN) | {"description": "smallest units of t
 _DEADLINE: Final = _pattern(SECONDS_PATTERN) | {"description": "chain time, seconds since 1970"}
 _TAG: Final = _pattern(TAG_PATTERN) | {
     "maxLength": MAX_TAG,
-    "description": "a word by which bounties are found and followed",
+    "description": "a word to find and follow bounties by",
 }
 _LANGUAGE: Final = _pattern(LANGUAGE_PATTERN) | {"description": "BCP 47 language tag of the page"}
 
@@ -165,7 +165,7 @@ class ChallengePage:
             _positive_seconds,
             _DEADLINE,
             read_moment,
-            about="until when Submissions count, as seconds since 1970 by the chain's clock: `date -u -d"
+            about="the time until which Submissions count, as seconds since 1970 by the chain's clock: `date -u -d"
             " '2030-01-01 00:00' +%s` prints it",
         )
     )
@@ -174,8 +174,8 @@ class ChallengePage:
             _positive_seconds,
             _pattern(SECONDS_PATTERN),
             read_span,
-            about="how long Guardians have, in seconds, counted from when Submissions can be opened: 259200 is"
-            " three days. A deployment has a least and a most: `GET /api/deployment`",
+            about="how long Guardians have to judge, in seconds from the reveal point: 259200 is three days. A"
+            " deployment has a minimum and a maximum: `GET /api/deployment`",
         )
     )
     acceptance_criteria: tuple[str, ...] = field(
@@ -183,8 +183,8 @@ class ChallengePage:
             prose(MAX_ENTRY),
             _text(MAX_ENTRY),
             is_list=True,
-            about=f"a list of 1 to {MAX_ENTRIES} checks of at most {MAX_ENTRY:,} characters. Each decides on its own,"
-            " and two people must come to the same answer",
+            about=f"a list of 1 to {MAX_ENTRIES} checks of at most {MAX_ENTRY:,} characters. Each stands alone, and"
+            " two people must come to the same answer",
         )
     )
     deliverables: tuple[str, ...] = field(
@@ -209,7 +209,7 @@ class ChallengePage:
             line(MAX_CONTACT),
             _text(MAX_CONTACT) | _ONE_LINE,
             is_required=False,
-            about=f"one line of at most {MAX_CONTACT:,} characters; public for ever",
+            about=f"one line of at most {MAX_CONTACT:,} characters; public forever",
         )
     )
     tags: tuple[str, ...] = field(
@@ -220,7 +220,7 @@ class ChallengePage:
             is_required=False,
             is_set=True,
             entries=MAX_TAGS,
-            about=f"a list of 1 to {MAX_TAGS} different words by which bounties are found and followed, each of at most"
+            about=f"a list of 1 to {MAX_TAGS} different words to find and follow bounties by, each of at most"
             f" {MAX_TAG} lowercase letters a-z, digits and hyphens",
         )
     )
@@ -266,4 +266,6 @@ def challenge_schema() -> dict[str, object]:
 
 
 def _invalid(issues: list[Issue]) -> ServiceError:
-    return ServiceError("invalid_bounty_challenge", "the challenge page cannot be published as it is", issues=issues)
+    return ServiceError(
+        "invalid_bounty_challenge", "the challenge page cannot be published in this form", issues=issues
+    )

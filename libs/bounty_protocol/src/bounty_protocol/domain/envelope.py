@@ -61,7 +61,7 @@ class Envelope:
 
     @property
     def binding(self) -> Binding:
-        """The bounty and Solver that it names."""
+        """The bounty and Solver that the envelope names."""
         return Binding(self.chain_id, self.hub_address, self.bounty_id, self.solver_address)
 
     def to_json(self) -> dict[str, object]:

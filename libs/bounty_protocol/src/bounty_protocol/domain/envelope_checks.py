@@ -45,7 +45,7 @@ def envelope_differences(envelope: Envelope, expected: ExpectedEnvelope) -> list
             "recipients_commitment",
             envelope.recipients_commitment,
             expected.roster.recipients_commitment,
-            "is not over the encryption keys of the pinned roster",
+            "does not cover exactly the encryption keys of the pinned roster",
         ),
     )
     issues = [Issue(path, message) for path, ours, theirs, message in pairs if ours != theirs]

@@ -156,23 +156,23 @@ class _Reader:
                 raise _refusal(path, "every key must be a plain string")
             name = self._text(event, path)
             if name in values:
-                self._collect(name, "is there twice; keep one")
+                self._collect(name, "occurs twice; keep one")
             values[name] = self._value(next(self._events), name, depth + 1)
         return values
 
     def _text(self, event: yaml.ScalarEvent, path: str) -> str:
-        """Return the text of a scalar. Line separators and marks have to be escapes; refuse what drives a terminal, or
-        no database takes, even so.
+        """Return the text of a scalar. Line separators and marks must be escaped; refuse characters that control a
+        terminal or that no database accepts, even escaped.
         """
         text = str(event.value)
         if (found := _NEVER.search(text)) is None:
             return text
-        self._collect(path, f"must not hold control characters, nor as an escape; it holds U+{ord(found.group()):04X}")
+        self._collect(path, f"must not hold control characters, not even escaped; it holds U+{ord(found.group()):04X}")
         return _NEVER.sub("", text)
 
     def _refuse_cleverness(self, event: yaml.Event, path: str) -> None:
         if getattr(event, "anchor", None) is not None:  # an alias carries its anchor's name too
-            self._collect(path, "must not use YAML anchors or aliases; write the value out")
+            self._collect(path, "must not use YAML anchors or aliases; write out the value")
         if getattr(event, "tag", None) is not None:
             self._collect(path, "must not use YAML tags; every value is a string")
 
@@ -182,7 +182,7 @@ class _Reader:
 
 
 def _bounded(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
-    """Yield the events; refuse once they come to too many values, and read nothing of the rest."""
+    """Yield the events; refuse once there are too many values, without reading the rest."""
     count = 0
     for event in events:
         count += isinstance(event, yaml.NodeEvent)

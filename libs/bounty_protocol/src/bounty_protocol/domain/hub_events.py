@@ -27,7 +27,7 @@ class Origin:
 
     @property
     def place(self) -> tuple[BlockNumber, int]:
-        """For the order of the chain."""
+        """The place of the event, for sorting in chain order."""
         return self.block_number, self.log_index
 
 

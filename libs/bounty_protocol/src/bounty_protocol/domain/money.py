@@ -25,7 +25,9 @@ class AmountKind(StrEnum):
 
 
 def whole_tokens(amount: int, decimals: int) -> str:
-    """Format smallest units as a decimal number of whole tokens, exactly; unlikely decimals leave them as they are."""
+    """Format smallest units as a decimal number of whole tokens, exactly; with implausible decimals leave them
+    unchanged.
+    """
     if not 0 < decimals <= 77:
         return str(amount)
     digits = str(amount).rjust(decimals + 1, "0")
@@ -97,9 +99,9 @@ def amounts_due(
     guardians_with_verdict: Sequence[Address],
     protocol_fee_recipient: Address,
 ) -> tuple[AmountDue, ...]:
-    """List who may pull what: winner, Poster, Guardians in the given order, protocol. Leave out amounts of zero."""
+    """List who may claim what: winner, Poster, Guardians in the given order, protocol. Leave out amounts of zero."""
     if len(guardians_with_verdict) != figures.guardian_fee_count or (winner is None) != (figures.award == 0):
-        raise ValueError("the parties do not fit the figures")
+        raise ValueError("the parties do not match the amounts")
     rows = [] if winner is None else [AmountDue(winner, figures.award, AmountKind.WINNER_AWARD)]
     rows.append(AmountDue(poster, figures.refund, AmountKind.POSTER_REFUND))
     rows += [AmountDue(each, figures.guardian_fee_each, AmountKind.GUARDIAN_FEE) for each in guardians_with_verdict]

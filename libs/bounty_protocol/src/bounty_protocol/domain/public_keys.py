@@ -23,7 +23,7 @@ _LOW_ORDER: Final = frozenset(
 
 
 def check_public_key(key: Bytes32) -> Bytes32:
-    """Return the key if it is canonical and not of low order; otherwise ``ValueError`` names which it must be."""
+    """Return the key if it is canonical and not of low order; otherwise ``ValueError`` says what it must be."""
     number = int.from_bytes(to_bytes(key), "little")
     if number >= FIELD_PRIME:
         raise ValueError("must be a canonical X25519 public key, a number below 2^255 - 19")

@@ -45,7 +45,7 @@ _JOINING: Final = _UNSPACED | {
 
 
 def readable(text: str) -> str:
-    """Return the text, of any number of lines, with everything visible; the same text where nothing hides."""
+    """Return the text, of any number of lines, with everything visible; the same text if nothing is hidden."""
     if text.isascii():
         return _UNREADABLE.sub(_numbered, text)
     text = _marks().sub(_fewer_marks, text)
@@ -61,7 +61,7 @@ def readable_line(text: str) -> str:
 
 
 def _numbered(found: re.Match[str]) -> str:
-    """Write a run of one character by its number, unless the run is in its place there."""
+    """Write a run of one character as its number, unless the run is legitimate there."""
     run, character = found[0], found[1]
     if len(run) == 1 and _is_in_place(character, found.string, found.start()):
         return run
@@ -83,7 +83,7 @@ def _is_in_place(character: str, text: str, at: int) -> bool:
 
 
 def _joins(text: str, at: int, before: str, after: str) -> bool:
-    """Return whether letters or symbols written so are joined, or kept apart."""
+    """Return whether letters or symbols written that way are joined or kept apart."""
     base = next((one for one in reversed(text[max(0, at - MAX_MARKS) : at]) if not _is_mark(one)), "")
     if not base:
         return False
@@ -125,19 +125,19 @@ def _fewer(marks: str) -> str:
 
 @cache
 def _marks() -> re.Pattern[str]:
-    """Match three or more marks in a row that are no selectors."""
+    """Match three or more marks in a row that are not selectors."""
     return re.compile(f"[{_class_of_marks()}]{{3,}}")
 
 
 @cache
 def _joining_marks() -> re.Pattern[str]:
-    """Match marks that put the next letter below or into the one before."""
+    """Match marks that put the next letter below or into the previous one."""
     return re.compile(f"[{''.join(chr(code) for code in _mark_codes() if unicodedata.combining(chr(code)) == 9)}]")
 
 
 @cache
 def _clusters() -> re.Pattern[str]:
-    """Match marks, and the letters that they join, beyond what is written as one."""
+    """Match marks, and the letters that they join, beyond what a script writes as one cluster."""
     return re.compile(f"(?:[{_class_of_marks()}]|(?<={_joining_marks().pattern})\\w){{{MAX_JOINED + 1},}}")
 
 

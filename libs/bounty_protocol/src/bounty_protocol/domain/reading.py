@@ -72,7 +72,7 @@ class FieldReader:
         return tuple(entry for entry in entries if entry is not None)
 
     def section(self, name: str) -> "FieldReader":
-        """Read a required JSON object, by a reader of its own that shares this one's issues."""
+        """Read a required JSON object with its own reader, which shares this one's issues."""
         value = self._take(name)
         if not isinstance(value, dict):
             self._lacks(name, "an object")
@@ -84,7 +84,7 @@ class FieldReader:
         self.issues.append(issue(f"{self._prefix}{name}", message))
 
     def finish(self) -> list[Issue]:
-        """Report keys that nobody read, then return every issue so far."""
+        """Report keys that were never read, then return every issue so far."""
         for name in sorted(set(self._source) - self._seen, key=str):
             self.problem(str(name), f"is not a field of this document; {self._instead(str(name))}")
         return self.issues

@@ -69,10 +69,10 @@ class RosterVerdict:
     supported_result: Annotated[
         bool,
         Note(
-            "Whether the Verdict names the outcome. An `awarded` one does where that is the award of this Submission "
-            "to this Solver. A `no_valid_submission` does wherever that is the outcome: by a quorum (`judged`), and "
-            "also where none was reached (`quorum_not_reached`), though it decided nothing then. "
-            "False without a Verdict."
+            "Whether the Verdict matches the outcome. An `awarded` Verdict matches if this Submission of this Solver "
+            "was awarded. A `no_valid_submission` Verdict matches if that is the outcome: by a quorum (`judged`), "
+            "and also if no quorum was reached (`quorum_not_reached`), although it then decided nothing. False "
+            "without a Verdict."
         ),
     ]
 
@@ -87,7 +87,7 @@ class VerificationRecord:
     bounty_id: BountyId
     status: Annotated[
         Literal["final"],
-        Note("Every bounty that ended is `final`, whatever the reason; also where no quorum was reached."),
+        Note("Every settled bounty is `final`, whatever the reason, even if no quorum was reached."),
     ]
     outcome: Outcome
     settlement_reason: SettlementReason
@@ -104,7 +104,7 @@ class VerificationRecord:
         return to_json(self)
 
     def canonical_bytes(self) -> bytes:
-        """Return the bytes two derivations agree on."""
+        """Return the bytes by which two derivations are compared."""
         return canonical_bytes(self.to_json())
 
 
@@ -116,9 +116,10 @@ def derive_record(
     latest_verdicts: "Sequence[VerdictRecorded]",
     log_digest: Bytes32,
 ) -> VerificationRecord:
-    """Derive the record, or raise ``derivation_failed`` where the state contradicts itself.
+    """Derive the record, or raise ``derivation_failed`` if the state contradicts itself.
 
-    ``roster`` is the pinned one, ``latest_verdicts`` each Guardian's last; ``log_digest`` is of the logs up to the end.
+    ``roster`` is the pinned one, ``latest_verdicts`` are each Guardian's last ones; ``log_digest`` covers the logs up
+    to the end.
     """
     if bounty.finalized is None:
         raise _contradiction("an open bounty has no record")
@@ -130,11 +131,11 @@ def derive_record(
         raise _contradiction("a Verdict from an account that is not on the pinned roster")
     ending, origin = bounty.finalized.event, bounty.finalized.origin
     if (ending.winner != ZERO_ADDRESS) != (ending.outcome is Outcome.AWARDED):
-        raise _contradiction("an award names a winner, and nothing else does")
+        raise _contradiction("an award must name a winner, and no other outcome may")
     if ending.outcome is Outcome.AWARDED and ending.reason is not SettlementReason.JUDGED:
         raise _contradiction("only the Guardians' judgement awards a bounty")
     if not _is_decided(ending, latest_verdicts, roster.quorum):
-        raise _contradiction(f"the Verdicts do not end it as {ending.reason.value}")
+        raise _contradiction(f"the Verdicts do not lead to {ending.reason.value}")
     verdicts = tuple(by_guardian.get(account) for account in roster.accounts)
     return VerificationRecord(
         version=VERSION,
@@ -157,7 +158,7 @@ def derive_record(
 
 
 def supports(verdict: "VerdictRecorded", ending: "BountyFinalized") -> bool:
-    """Return whether the Verdict names the final outcome: kind, Solver and Submission."""
+    """Return whether the Verdict matches the final outcome: kind, Solver and Submission."""
     support = SUPPORT.get((verdict.kind, ending.outcome, ending.reason), Support.NO)
     if support is Support.WHERE_IT_NAMES_THE_WINNER:
         return (verdict.solver, verdict.submission_commitment) == (ending.winner, ending.submission_commitment)
@@ -165,7 +166,7 @@ def supports(verdict: "VerdictRecorded", ending: "BountyFinalized") -> bool:
 
 
 def _is_decided(ending: "BountyFinalized", verdicts: "Sequence[VerdictRecorded]", quorum: int) -> bool:
-    """Return whether these Verdicts end a bounty as it ended."""
+    """Return whether these Verdicts lead to the recorded outcome."""
     awards = Counter((each.solver, each.submission_commitment) for each in verdicts if each.kind is VerdictKind.AWARDED)
     for_nobody = sum(each.kind is VerdictKind.NO_VALID_SUBMISSION for each in verdicts)
     match ending.reason:
@@ -193,7 +194,7 @@ def _amounts(
         if figures != Settlement(
             ending.award, ending.refund, ending.protocol_fee, ending.guardian_fee_each, ending.guardian_fee_count
         ):
-            raise _contradiction("its figures are not those of its terms and Verdicts")
+            raise _contradiction("its amounts do not follow from its terms and Verdicts")
         return amounts_due(
             figures,
             winner=bounty.winner.solver_address if bounty.winner else None,
@@ -221,4 +222,4 @@ def _of_member(account: Address, verdict: "VerdictRecorded | None", ending: "Bou
 
 def _contradiction(what: str) -> ServiceError:
     message = f"the final state contradicts itself: {what}"
-    return ServiceError("derivation_failed", message, next_action="Re-read the bounty from the chain.")
+    return ServiceError("derivation_failed", message, next_action="Read the bounty from the chain again.")

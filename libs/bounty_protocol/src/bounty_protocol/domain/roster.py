@@ -68,7 +68,7 @@ class Roster:
         """Raise ``guardian_roster_mismatch`` unless the members hash to the carried (and the pinned) value."""
         computed = self.compute_hash(chain_id, hub)
         if computed != self.guardian_roster_hash:
-            message = "the roster's members do not hash to the roster hash that came with them"
+            message = "the roster's members do not match the roster hash sent with them"
             raise ServiceError("guardian_roster_mismatch", message, next_action=_LYING)
         if pinned is not None and computed != pinned:
             message = "the roster is not the one that the bounty pinned on chain"

@@ -80,7 +80,7 @@ def read_moment(text: str, now: int | None = None) -> UnixSeconds:
             found = found.replace(tzinfo=UTC) + timedelta(days=1, seconds=-1) if day else found
             return UnixSeconds(_within(int(found.timestamp())))
         except (ValueError, OverflowError):
-            raise ValueError("a date that a calendar holds, such as 2027-01-31") from None
+            raise ValueError("a date that exists, such as 2027-01-31") from None
     if now is not None:
         try:
             return UnixSeconds(_within(now + read_span(text)))
@@ -92,7 +92,7 @@ def read_moment(text: str, now: int | None = None) -> UnixSeconds:
 
 
 def _month_or_minute(match: "re.Match[str] | None") -> str:
-    """Say what ``5m``, which is refused, may have meant."""
+    """Say what the refused ``5m`` may have meant."""
     if match is None or match[2] != "m":
         return ""
     return f"; m could be minutes or months: write {match[1]} minutes"
@@ -109,12 +109,12 @@ def strictly(name: str, parse: Callable[[str], T], read: Callable[[str], int]) -
                 line = f"{name}: {read(text)}"
             except ValueError:
                 raise error from None
-            raise ValueError(f"{requirement(str(error))}; if this was meant, write: {line}") from None
+            raise ValueError(f"{requirement(str(error))}; if you meant this, write: {line}") from None
 
     return strict
 
 
 def _within(seconds: int) -> int:
     if not 0 < seconds <= MAX_INT64:
-        raise ValueError("a time that a clock can hold")
+        raise ValueError("a time that a clock can show")
     return seconds

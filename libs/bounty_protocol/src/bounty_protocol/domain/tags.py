@@ -10,7 +10,9 @@ TAG_PATTERN: Final = "[a-z0-9]+(-[a-z0-9]+)*"
 
 
 def parse_tag(text: str) -> str:
-    """Parse a tag: lowercase letters and digits, perhaps with single hyphens between them."""
+    """Parse a tag: lowercase letters and digits, optionally with single hyphens between them."""
     if len(text) > MAX_TAG or re.fullmatch(TAG_PATTERN, text) is None:
-        raise ValueError(f"must be a word of 1 to {MAX_TAG} lowercase letters a-z and digits, with hyphens between")
+        raise ValueError(
+            f"must be a word of 1 to {MAX_TAG} lowercase letters a-z and digits, with hyphens only between them"
+        )
     return text

@@ -73,10 +73,10 @@ def parse_verdict(document: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Writt
 
 
 def render_verdict(verdict: WrittenVerdict) -> bytes:
-    """Render the document whose bytes ``report_commitment`` is taken over.
+    """Render the document whose bytes ``report_commitment`` hashes.
 
-    Addresses and commitments are quoted, so that any YAML reader keeps them as text. Raises
-    ``invalid_written_verdict`` where the result would not parse back (an empty body, carriage returns, oversize).
+    Addresses and commitments are quoted, so that any YAML reader keeps them as text. Raises ``invalid_written_verdict``
+    if the result could not be parsed again (an empty body, carriage returns, oversize).
     """
     fields = [
         ("version", str(verdict.version)),

@@ -56,7 +56,7 @@ def find_credentials(reading: Reading) -> Iterator[Issue]:
     for passage in reading.passages:
         if what := _secret_in(passage, formats, values):
             yield passage.issue(
-                f"Holds what looks like {what}. The page is public for ever: remove it, and revoke it if it is real."
+                f"Holds what looks like {what}. The page is public forever: remove it, and revoke it if it is real."
             )
 
 

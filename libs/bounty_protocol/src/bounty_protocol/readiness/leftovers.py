@@ -62,8 +62,8 @@ def find_leftovers(reading: Reading) -> Iterator[Issue]:
         for at, sentence in passage.sentences:
             if found := first_of(promises, sentence):
                 yield passage.issue(
-                    f"Promises something for later ({found.words[:80]!r}). What counts has to be on the page now, "
-                    "since its bytes are fixed: write it out, or leave it out.",
+                    f"Promises something for later ({found.words[:80]!r}). Everything that counts must be on the "
+                    "page now, since its bytes are fixed: write it out or remove it.",
                     at + found.start,
                 )
 

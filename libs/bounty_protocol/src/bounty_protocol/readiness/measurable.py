@@ -53,7 +53,7 @@ _WORD: Final = Pattern(r"[\w'./-]{1,60}")
 _FILE_NAMES: Final = frozenset({"makefile", "dockerfile", "readme", "license", "licence", "changelog"})
 
 _VAGUE: Final = (
-    "Two Guardians could disagree on whether this is met. Name what is run, counted, compared or looked at, and the "
+    "Two Guardians could disagree on whether this is met. Name what is run, counted, compared or inspected, and the "
     "result that passes."
 )
 
@@ -63,11 +63,11 @@ def find_unmeasurable(reading: Reading) -> Iterator[Issue]:
     for passage in reading.passages:
         if passage.path.startswith("acceptance_criteria"):
             if _DISCRETION.search(passage.text):
-                yield passage.issue("Leaves the decision to somebody's taste. Say what can be checked instead.")
+                yield passage.issue("Leaves the decision to personal taste. Say what can be checked instead.")
             elif _is_vague(passage.text):
                 yield passage.issue(_VAGUE)
         elif passage.path.startswith("deliverables") and _is_generic(passage.text):
-            yield passage.issue("Say what is handed over: a file and its format, a document, a program.")
+            yield passage.issue("Say what must be delivered: a file and its format, a document, a program.")
 
 
 def _is_vague(text: str) -> bool:

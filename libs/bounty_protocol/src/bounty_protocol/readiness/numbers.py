@@ -62,7 +62,7 @@ def seconds_of(quantity: str, unit: str) -> int:
 
 
 def dates_in(text: str) -> Iterator[date]:
-    """Yield the days that a sentence names with their year; not 5/6/2030, of which nobody knows the month."""
+    """Yield the days that a sentence names with their year; not 5/6/2030, whose month is ambiguous."""
     for pattern in _DATES if "20" in as_read(text) else ():
         for found in pattern.each(text):
             try:

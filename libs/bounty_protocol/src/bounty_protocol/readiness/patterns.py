@@ -48,12 +48,12 @@ class Found:
         return int(self._match.end())
 
     def __getitem__(self, group: str | int) -> str:
-        """Return a group as it was compared; empty if it took no part."""
+        """Return a group as compared; empty if it did not match."""
         return str(self._match[group] or "")
 
     @property
     def groups(self) -> list[str]:
-        """The groups that took part, in their order."""
+        """The groups that matched, in order."""
         return [group for group in self._match.groups() if group]
 
 
@@ -82,7 +82,7 @@ class Pattern:
         return None if match is None else Found(text, match)
 
     def each(self, text: str) -> Iterator[Found]:
-        """Yield every match, none overlapping another. Only for an expression that repeats nothing without a bound."""
+        """Yield every match, none overlapping another. Only for an expression without unbounded repetition."""
         if not self._is_bounded:
             raise ValueError("an expression whose matches may be long is only for search and starts")
         read = as_read(text)
@@ -107,7 +107,7 @@ class Pattern:
 
 
 def found_in(patterns: Sequence[Pattern], text: str) -> list[Pattern]:
-    """Return the patterns that match somewhere in a text: the others need not be tried on its parts."""
+    """Return the patterns that match anywhere in a text; the others need not be tried on its parts."""
     return [pattern for pattern in patterns if pattern.search(text)]
 
 
@@ -134,7 +134,7 @@ def as_read(text: str) -> str:
 
 @lru_cache(maxsize=4)
 def _page_as_read(text: str) -> str:
-    """Translate a whole page, which every rule begins with, into a cache that no passage can push it out of."""
+    """Translate a whole page, with which every rule begins, into a cache from which no passage can evict it."""
     return text.translate(_READ)
 
 

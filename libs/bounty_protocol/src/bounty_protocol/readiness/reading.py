@@ -53,7 +53,7 @@ class Passage:
 
     @cached_property
     def _breaks(self) -> list[int]:
-        """Where its lines end."""
+        """The offsets at which its lines end."""
         return [at for at, character in enumerate(self.prose) if character == "\n"]
 
     @cached_property
@@ -89,7 +89,7 @@ class Reading:
 
     @cached_property
     def all_text(self) -> str:
-        """The texts of all passages, one below the other: what none of it has, no passage has."""
+        """The texts of all passages, joined by lines: what it lacks, every passage lacks."""
         return "\n".join(passage.text for passage in self.passages)
 
     @cached_property

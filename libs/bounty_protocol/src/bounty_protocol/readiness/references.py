@@ -73,7 +73,7 @@ _OUTER: Final = Pattern(r"^([a-z][a-z0-9+.-]*:|//)")
 
 
 def find_dangling(reading: Reading) -> Iterator[Issue]:
-    """Find references to what a reader of the page alone cannot see."""
+    """Find references to things that a reader of the page cannot see."""
     labels = _Labels.of(reading)
     elsewhere = [(found_in(patterns, reading.all_prose), advice) for patterns, advice in _ELSEWHERE]
     appended = any("appendix" in heading.lower() or "annex" in heading.lower() for heading in reading.headings)
@@ -129,7 +129,7 @@ class _Labels:
         )
 
     def hold(self, reading: Reading, kind: str, number: int) -> bool:
-        """Return whether the page has what a reference to it names."""
+        """Return whether the page contains what the reference names."""
         page = reading.page
         if kind in {"criterion", "criteria"}:
             return number <= len(page.acceptance_criteria)

@@ -22,7 +22,7 @@ from bounty_protocol.readiness.times import TIMES
 _TOO_MANY_PARTS: Final = Issue(
     "body",
     f"Consists of more than {MAX_PASSAGES:,} paragraphs, headings, list entries and table cells. Join what belongs "
-    "together, so that a person can read the page to its end.",
+    "together, so that a person can read the whole page.",
 )
 
 RULES: Final[tuple[Rule, ...]] = (MEASURABLE, TIMES, PAYMENT, LIMITS, LEFTOVERS, REFERENCES, STEERING, CREDENTIALS)

@@ -77,8 +77,8 @@ def find_steering(reading: Reading) -> Iterator[Issue]:
     for passage, words in zip(reading.passages, plain, strict=True):
         if hidden := first_of(hiding, passage.text):
             yield passage.issue(
-                f"Holds invisible characters (U+{ord(hidden.words[0]):04X}), so that people and programs read "
-                "different pages. Remove them."
+                f"Holds invisible characters (U+{ord(hidden.words[0]):04X}), so people and programs read different "
+                "texts. Remove them."
             )
         if found := first_of(steering, words):
             yield passage.issue(
@@ -106,7 +106,7 @@ _SHOWN: Final = _Shown()
 
 
 def _joined(text: str) -> str:
-    """Join ``i g n o r e`` to one word: five letters and more, each one step from the next."""
+    """Join ``i g n o r e`` into one word: five or more letters, each separated by one character."""
     pieces, done = [], 0
     for found in _SPACED.each(text):
         if found.start < done:

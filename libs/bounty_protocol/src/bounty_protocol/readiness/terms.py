@@ -61,7 +61,7 @@ Limit = tuple[str, bool, str]
 
 
 def find_other_terms(reading: Reading) -> Iterator[Issue]:
-    """Find amounts and ways of payment that are not those of the escrow."""
+    """Find amounts and ways of payment other than the escrow's."""
     promises = found_in((_SEVERAL, _OUTSIDE), reading.all_prose)
     for passage in reading.prose:
         for at, sentence in passage.sentences:
@@ -81,16 +81,16 @@ def _amounts(reading: Reading, passage: Passage, at: int, sentence: str) -> Iter
             continue
         if (found["sign"] or found["unit"]).lower() not in _DOLLARS or value != whole:
             yield passage.issue(
-                f"Speaks of {found.words.strip()} where the escrow is {escrow} base units ({whole.normalize():f} "
-                f"{reading.material.token_symbol}). The escrow is all that is paid: state it once, in the frontmatter.",
+                f"Mentions {found.words.strip()}, but the escrow is {escrow} base units ({whole.normalize():f} "
+                f"{reading.material.token_symbol}). Only the escrow is paid: state it once, in the frontmatter.",
                 at + found.start,
             )
     for found in _BASE_UNITS.each(sentence):
         value = decimal_of(found.words)
         if _STATES_AN_AMOUNT.search(_before(sentence, found)) and value not in {Decimal(escrow), whole, None}:
             yield passage.issue(
-                f"States an amount of {found.words} where the frontmatter's escrow_amount is {escrow}. "
-                "State it once, in the frontmatter.",
+                f"States an amount of {found.words} but the frontmatter's escrow_amount is {escrow}. State it once, "
+                "in the frontmatter.",
                 at + found.start,
             )
 
@@ -105,7 +105,7 @@ def _payments(passage: Passage, at: int, sentence: str, promises: Sequence[Patte
     if _OUTSIDE in promises and (found := _OUTSIDE.search(sentence)) and not _NEGATION.search(_before(sentence, found)):
         yield passage.issue(
             f"Promises a payment {found.words[:60]!r} that nothing guarantees: the Hub pays the escrow once, after "
-            "judging. Leave it out.",
+            "judging. Remove it.",
             at + found.start,
         )
 
@@ -115,7 +115,7 @@ def _before(sentence: str, found: Found) -> str:
 
 
 def find_contradictions(reading: Reading) -> Iterator[Issue]:
-    """Find limits of the body that contradict a criterion."""
+    """Find limits in the body that contradict a criterion."""
     criteria = _limits(passage for passage in reading.prose if passage.path.startswith("acceptance_criteria"))
     body = _limits(passage for passage in reading.prose if passage.path == "body")
     for limit, stated in body.items():
@@ -123,8 +123,8 @@ def find_contradictions(reading: Reading) -> Iterator[Issue]:
         if len(stated) == 1 and len(required) == 1 and stated.keys() != required.keys():
             (value, (passage, at)), (wanted, _) = next(iter(stated.items())), next(iter(required.items()))
             yield passage.issue(
-                f"Sets the limit for {limit[0]!r} at {value}{limit[2]} where a criterion says {wanted}{limit[2]}. Keep "
-                "one of the two.",
+                f"Sets the limit for {limit[0]!r} at {value}{limit[2]}, but a criterion says {wanted}{limit[2]}. "
+                "Keep one of the two.",
                 at,
             )
 

@@ -54,7 +54,7 @@ def _deadline(reading: Reading) -> Iterator[Issue]:
     material, deadline = reading.material, reading.page.submission_deadline
     least = LEAST_REVEAL_DELAYS * (material.reveal_delay or 0)
     if deadline <= material.now:
-        yield Issue("submission_deadline", "Lies in the past. Choose a deadline that leaves time to do the work.")
+        yield Issue("submission_deadline", "Is in the past. Choose a deadline that leaves time to do the work.")
     elif deadline - material.now < least:
         yield Issue(
             "submission_deadline",
@@ -78,14 +78,14 @@ def _dates(reading: Reading, passage: Passage, at: int, sentence: str) -> Iterat
         if about_deadline:
             if abs((day - deadline).days) > 1:
                 yield passage.issue(
-                    f"Gives {day} as the deadline where the frontmatter's submission_deadline is on {deadline} (UTC). "
+                    f"Gives {day} as the deadline, but the frontmatter's submission_deadline is on {deadline} (UTC). "
                     "State it once, in the frontmatter.",
                     at,
                 )
         elif day > deadline and announces:
             yield passage.issue(
-                f"Announces something for {day}, after the deadline on {deadline}. A Solver needs it before: publish "
-                "the page when it is there, or move the deadline.",
+                f"Announces something for {day}, after the deadline on {deadline}. A Solver needs it earlier: "
+                "publish the page when it is ready, or move the deadline.",
                 at,
             )
 

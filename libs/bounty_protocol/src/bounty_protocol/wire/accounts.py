@@ -8,10 +8,8 @@ from bounty_protocol.types import Address, TokenAmount
 
 MOST_COUNTED: Final = 1_000
 """The newest bounties of an account, in each role, that are counted."""
-_TO_OUTCOME: Final = (
-    "From the reveal point to the outcome by a quorum: the median, in seconds; null where there is none."
-)
-_TO_VERDICT: Final = "From the reveal point to its Verdict: the median, in seconds; null where there is none."
+_TO_OUTCOME: Final = "Median seconds from the reveal point to the outcome by a quorum; null if there is none."
+_TO_VERDICT: Final = "Median seconds from the reveal point to its Verdict; null if there is none."
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +21,8 @@ class PosterConduct:
     awarded: Annotated[int, Note(minimum=0)]
     refused: Annotated[int, Note("A quorum found no valid Submission.", minimum=0)]
     without_submissions: Annotated[int, Note("Nobody submitted.", minimum=0)]
-    unjudged: Annotated[int, Note("There were Submissions, and no quorum decided in time.", minimum=0)]
-    awards: Annotated[TokenAmount, Note("All awards together, after fees.")]
+    unjudged: Annotated[int, Note("There were Submissions, but no quorum decided in time.", minimum=0)]
+    awards: Annotated[TokenAmount, Note("Sum of all awards, after fees.")]
     median_seconds_to_outcome: Annotated[int | None, Note(_TO_OUTCOME)]
 
 
@@ -33,9 +31,9 @@ class SolverConduct:
     """An account's Submissions as Solver, of the newest ``MOST_COUNTED`` bounties that it submitted to."""
 
     submitted: Annotated[int, Note("Bounties with a Submission of this account.", minimum=0)]
-    open: Annotated[int, Note("Of them not final yet.", minimum=0)]
+    open: Annotated[int, Note("Those of them that are not final yet.", minimum=0)]
     won: Annotated[int, Note(minimum=0)]
-    awards: Annotated[TokenAmount, Note("All that it won, after fees.")]
+    awards: Annotated[TokenAmount, Note("Sum of everything it won, after fees.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class GuardianConduct:
     recorded: Annotated[int, Note("Verdicts of this account on them.", minimum=0)]
     missed: Annotated[int, Note("Those without one.", minimum=0)]
     roster_due: Annotated[int, Note("Verdicts that all Guardians of the same rosters could have recorded.", minimum=0)]
-    roster_recorded: Annotated[int, Note("Those that they recorded.", minimum=0)]
+    roster_recorded: Annotated[int, Note("Verdicts that they recorded.", minimum=0)]
     median_seconds_to_verdict: Annotated[int | None, Note(_TO_VERDICT)]
 
 

@@ -33,10 +33,10 @@ class BountyFilter:
     guardian_address: Annotated[Address | None, OMITTED, Note("On the roster that the bounty pins.")] = None
     search: Annotated[SearchText | None, OMITTED, Note(SEARCH)] = None
     tag: Annotated[Tag | None, OMITTED, Note("Of the page.")] = None
-    min_award: Annotated[TokenAmount | None, OMITTED, Note("What the winner gets at least.")] = None
-    max_award: Annotated[TokenAmount | None, OMITTED, Note("What the winner gets at most.")] = None
-    deadline_after: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline later than.")] = None
-    deadline_before: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline earlier than.")] = None
+    min_award: Annotated[TokenAmount | None, OMITTED, Note("The winner's award, at least.")] = None
+    max_award: Annotated[TokenAmount | None, OMITTED, Note("The winner's award, at most.")] = None
+    deadline_after: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline later than this.")] = None
+    deadline_before: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline earlier than this.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,11 @@ class BountyItem:
     active_submission_count: Annotated[int, Note(minimum=0)]
     finality: Finality
     block: Block
-    title: Annotated[str | None, Note("The page's; null where no page is here that hashes to the commitment.")] = None
+    title: Annotated[
+        str | None, Note("The page's title; null if this service has no page that matches the commitment.")
+    ] = None
     summary: str | None = None
-    tags: Annotated[tuple[Tag, ...], Note("Of the page; none where it is not here.")] = ()
+    tags: Annotated[tuple[Tag, ...], Note("The page's tags; none if this service has no page.")] = ()
     withheld: Annotated[Withheld | None, OMITTED] = None
 
 
@@ -115,9 +117,9 @@ class BountyList:
 
     items: tuple[BountyItem, ...]
     next_cursor: Annotated[str | None, Note("For the next page.")]
-    total_count: Annotated[int | None, Note("On all pages; null where more than 1,000 match a filter.", minimum=0)] = (
-        None
-    )
+    total_count: Annotated[
+        int | None, Note("Items on all pages; null if more than 1,000 match a filter.", minimum=0)
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +159,9 @@ class BountyDetail:
     facts: Facts
     guardian_roster: Roster
     active_submissions: tuple[ActiveSubmission, ...]
-    active_submission_count: Annotated[int, Note("May be more than are listed (at most 1,000 are).", minimum=0)]
+    active_submission_count: Annotated[int, Note("May exceed the number listed (at most 1,000).", minimum=0)]
     challenge: Annotated[
-        str | None, Note("The committed Markdown; null when the stored bytes do not hash to it, or are withheld.")
+        str | None, Note("The committed Markdown; null if the stored bytes do not match it, or are withheld.")
     ]
     challenge_terms: ChallengeTerms | None
     finality: Finality

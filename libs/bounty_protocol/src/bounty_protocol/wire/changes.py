@@ -17,7 +17,7 @@ _BEGINNING: Final = ChangeNumber(0)
 class ChangeQuery:
     """The query of the feed."""
 
-    after: Annotated[ChangeNumber, Note("The number of the last change that was read; 0 for all.")] = _BEGINNING
+    after: Annotated[ChangeNumber, Note("The number of the last change read; 0 for all.")] = _BEGINNING
     limit: Annotated[int, Note("Changes in a page.", minimum=1, maximum=MAX_LIMIT)] = DEFAULT_LIMIT
 
 
@@ -49,7 +49,7 @@ class ChangeEvent:
     replaces: Annotated[
         ReplacedVerdict | None,
         OMITTED,
-        Note("Only of a VerdictRecorded: the Guardian's Verdict before it, which no longer counts."),
+        Note("Only for a VerdictRecorded: the Guardian's earlier Verdict, which no longer counts."),
     ] = None
 
 
@@ -68,5 +68,5 @@ class ChangeList:
     """One page of the feed, in order."""
 
     items: tuple[Change, ...]
-    next_after: Annotated[ChangeNumber, Note("What to ask after next; as it was where nothing is new.")]
+    next_after: Annotated[ChangeNumber, Note("The next value of `after`; unchanged if nothing is new.")]
     has_more: bool

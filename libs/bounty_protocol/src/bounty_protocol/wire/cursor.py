@@ -38,7 +38,7 @@ class Cursor:
 
 
 def parse_cursor(text: str) -> Cursor:
-    """Read a ``next_cursor``: exactly a text that ``to_text`` writes, of which each place has one."""
+    """Read a ``next_cursor``: exactly a text that ``to_text`` writes; each place has only one."""
     try:
         read = json.loads(base64.urlsafe_b64decode(text[:_MAX_TEXT] + "=" * (-len(text) % 4)))
         sort, place = ("newest", read) if type(read[0]) is int else (read[0], read[1:])

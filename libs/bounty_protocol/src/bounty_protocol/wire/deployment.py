@@ -53,9 +53,9 @@ class Deployment:
     guardian_roster: Roster | None
     limits: HubLimits
     reveal_delay_seconds: int
-    block_time_seconds: Annotated[float, Note("The chain's pace since its final block.")]
+    block_time_seconds: Annotated[float, Note("Seconds per block since the chain's final block.")]
     freshness_window_seconds: Annotated[
-        int, Note("How much older than the newest block the block of a signed request may be, by header times.")
+        int, Note("How much older than the newest block a signed request's block may be, by header times.")
     ]
     beacon: BeaconInfo
     public_host: Annotated[str, Note("The audience of signatures.")]
@@ -71,7 +71,7 @@ class IndexPosition:
     finalized_block_number: BlockNumber
     finalized_block_time: UnixSeconds
     tip_block_number: BlockNumber
-    lag_seconds: Annotated[int, Note("From the newest indexed block to now.", minimum=0)]
+    lag_seconds: Annotated[int, Note("Seconds from the newest indexed block to now.", minimum=0)]
     finality_seconds: Annotated[int, Note("How long a fact takes to become final, as measured now.", minimum=0)]
     reorg_count: int
     deepest_reorg: Annotated[int, Note("In blocks.")]
@@ -82,12 +82,12 @@ class ChainHead:
     """The newest block that the chain showed to this deployment, indexed or not."""
 
     block_time: UnixSeconds
-    age_seconds: Annotated[int, Note("From that block to now.", minimum=0)]
+    age_seconds: Annotated[int, Note("Seconds from that block to now.", minimum=0)]
     stands_still: Annotated[
         bool,
         Note(
-            f"Whether the block is older than {STANDS_STILL_SECONDS} seconds: nothing that is sent counts until there "
-            "is a newer one, and deadlines that pass meanwhile have passed."
+            f"Whether the block is older than {STANDS_STILL_SECONDS} seconds: nothing sent counts until there is a "
+            "newer one, and deadlines still pass meanwhile."
         ),
     ]
 
@@ -132,7 +132,7 @@ class Announcements:
 
     guardian_roster: RosterAnnouncement | None
     delivery_key: KeyAnnouncement | None
-    new_owner: Annotated[Address | None, Note("Whom the ownership of the Hub is offered to.")]
+    new_owner: Annotated[Address | None, Note("The account to which ownership of the Hub is offered.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +147,11 @@ class DeploymentStatus:
     totals: DeploymentTotals | None
     announced: Announcements | None
     chain_head: Annotated[
-        ChainHead | None, Note("Null where no RPC endpoint has answered within the last minutes, or nobody reads them.")
+        ChainHead | None, Note("Null if no RPC endpoint has answered in the last few minutes, or none is polled.")
     ] = None
     lost_submission_count: Annotated[
         int | None,
-        Note("Active Submissions whose envelope or sealed bytes this service does not hold, looked for daily."),
+        Note("Active Submissions whose envelope or sealed bytes this service lacks, checked daily."),
     ] = None
 
 

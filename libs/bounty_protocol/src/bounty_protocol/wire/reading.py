@@ -48,7 +48,7 @@ Reader = Callable[[object, str, _Reading], object]
 def read(shape: type[T], value: object) -> T:
     """Read the instance of a JSON object, or the value of another type that may annotate a field.
 
-    ``ValueError`` names the first value that is not of the shape.
+    ``ValueError`` names the first value that does not have the shape.
     """
     annotation: Any = shape
     return cast("T", _reader(kind_of(annotation))(value, "", _Reading(is_request=False)))

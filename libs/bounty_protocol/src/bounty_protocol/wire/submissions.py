@@ -28,7 +28,7 @@ class UploadTarget:
     upload_method: Literal["PUT"]
     upload_headers: dict[str, str]
     expires_at: Timestamp
-    storage_locator: Annotated[str, Note("Compare with the one you derive.")]
+    storage_locator: Annotated[str, Note("Compare it with the one you derive.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class ContentOrError:
 
     submission_commitment: Bytes32
     content: SubmissionContent | None
-    error: Annotated[ErrorBody | None, Note("What reading this one alone would answer.")] = None
-    retry_after: Annotated[int | None, Note("Seconds after which to ask for this one again.")] = None
+    error: Annotated[ErrorBody | None, Note("The answer that reading this one alone would give.")] = None
+    retry_after: Annotated[int | None, Note("Seconds to wait before requesting this one again.")] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def _count(name: str | None, description: str) -> ValueForm:
 
 def _count_of(value: object) -> int:
     if not 0 <= (number := _whole(value)) <= MAX_INT64:
-        raise ValueError("must be a whole number from 0 on, within 63 bits")
+        raise ValueError("must be a whole number of at least 0, within 63 bits")
     return number
 
 
@@ -196,7 +196,7 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
         {"type": "string", "description": "Base64.", "contentEncoding": "base64"},
         lambda text: base64.b64decode(text, validate=True),
     ),
-    PageCursor: _text(None, "next_cursor of the page before.", None, parse_cursor),
+    PageCursor: _text(None, "next_cursor of the previous page.", None, parse_cursor),
     SearchText: _text(
         None,
         "Words, parts of them, or quoted text; each must occur.",
@@ -204,8 +204,8 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
         _search_text,
     ),
     Tag: _text(None, "A tag of a challenge page.", f"^{TAG_PATTERN}$", lambda text: Tag(parse_tag(text))),
-    ChangeNumber: _count(None, "Counts the changes of the index; numbers are skipped."),
-    Path: _text(None, "A path of the machine that wrote it.", None, Path),
+    ChangeNumber: _count(None, "Number of a change of the index; some numbers are skipped."),
+    Path: _text(None, "A path on the machine that wrote it.", None, Path),
     HexData: _text(None, "0x and lowercase hex digits.", "^0x([0-9a-f]{2})*$", _hex_data),
     AnyObject: ValueForm("Any", {"type": "object"}),
     JsonObject: ValueForm(None, {"type": "object"}),

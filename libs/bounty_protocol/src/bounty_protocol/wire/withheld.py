@@ -25,33 +25,31 @@ class WithheldKind(StrEnum):
 class Withheld:
     """That this deployment's operator does not show a text here, and why. The chain has its commitment all the same."""
 
-    reason: Annotated[str, Note("The operator's, for anyone.", max_length=MAX_REASON)]
+    reason: Annotated[str, Note("The operator's reason, for anyone to read.", max_length=MAX_REASON)]
     since: UnixSeconds
-    until: Annotated[UnixSeconds | None, Note("When it is shown again; null where no time is set.")]
+    until: Annotated[UnixSeconds | None, Note("When it is shown again; null if no time is set.")]
 
 
 @dataclass(frozen=True, slots=True)
 class WithheldText:
     """A text that is withheld, named by what the chain has of it: of each kind the fields that name it are set."""
 
-    number: Annotated[int, Note("Counts the decisions of the operator; numbers are skipped.", minimum=1)]
+    number: Annotated[int, Note("Number of a decision of the operator; some numbers are skipped.", minimum=1)]
     kind: WithheldKind
-    bounty_id: Annotated[BountyId | None, Note("Of a page: the bounty that was named. Others may have the same page.")]
+    bounty_id: Annotated[BountyId | None, Note("For a page: the bounty that was named. Others may have the same page.")]
     spec_commitment: Annotated[Bytes32 | None, Note("Of a page.")]
     report_commitment: Annotated[Bytes32 | None, Note("Of a written Verdict.")]
     account_address: Annotated[Address | None, Note("Of an account.")]
-    reason: Annotated[str, Note("The operator's, for anyone.", max_length=MAX_REASON)]
+    reason: Annotated[str, Note("The operator's reason, for anyone to read.", max_length=MAX_REASON)]
     since: UnixSeconds
-    until: Annotated[UnixSeconds | None, Note("When it is shown again; null where no time is set.")]
+    until: Annotated[UnixSeconds | None, Note("When it is shown again; null if no time is set.")]
 
 
 @dataclass(frozen=True, slots=True)
 class WithheldQuery:
     """The query of the list."""
 
-    after: Annotated[
-        int, Note("The number of the last one that was read; 0 for all.", minimum=0, maximum=MAX_INT64)
-    ] = 0
+    after: Annotated[int, Note("The number of the last decision read; 0 for all.", minimum=0, maximum=MAX_INT64)] = 0
     limit: Annotated[int, Note("Texts in a page.", minimum=1, maximum=MAX_LIMIT)] = DEFAULT_LIMIT
 
 
@@ -60,8 +58,8 @@ class WithheldList:
     """One page of what is withheld at the moment, by its numbers."""
 
     items: tuple[WithheldText, ...]
-    next_after: Annotated[int, Note("What to ask after next; as it was where there is nothing more.", minimum=0)]
+    next_after: Annotated[int, Note("The next value of `after`; unchanged if there is nothing more.", minimum=0)]
     has_more: bool
     report_address: Annotated[
-        str | None, Note("Where unlawful text, or a wrong decision, is reported; null where none is set.")
+        str | None, Note("Where to report unlawful text or a wrong decision; null if none is set.")
     ]

@@ -62,13 +62,13 @@ class ContractWallets:
         self._places = Places()
 
     def of_network(self, network: Network | None) -> WalletView:
-        """Return the view of one network's requests; None is for requests from inside the deployment, which nobody
-        pays for."""
+        """Return the view of one network's requests; None is for requests from inside the deployment, which are not
+        charged."""
         return _OfNetwork(self, network)
 
     def admit(self, account: Address, network: Network | None = None) -> None:
-        """Charge for what one signature may cost: the account if it was accepted lately, else the network; 503 if that
-        is used up.
+        """Charge for what one signature may cost: the account if it was accepted recently, else the network; 503 if
+        that is used up.
         """
         if network is None:
             return
@@ -95,9 +95,9 @@ class ContractWallets:
 
     @contextmanager
     def _place(self, *, is_stranger: bool) -> Iterator[None]:
-        """Hold a place for one call among all that are made now, or raise 503.
+        """Hold one of the places for concurrent calls, or raise 503.
 
-        Strangers can use up their own places, which is no failure of the service, and never those of all.
+        Strangers can use up only their own places, never everyone's, and that is no failure of the service.
         """
         with ExitStack() as held:
             if is_stranger:
@@ -113,14 +113,14 @@ class ContractWallets:
         except RpcRefused as error:  # the validator itself never reverts: the endpoint could not run it
             raise ChainUnavailable("an RPC endpoint could not check a contract wallet") from error
         if (verdict := _verdict(answer)) is None:
-            raise ChainUnavailable("an RPC endpoint answered no verdict on a contract wallet")
+            raise ChainUnavailable("an RPC endpoint gave no verdict on a contract wallet")
         return verdict
 
     def _answer_of_all(self, account: Address, call: dict[str, str]) -> WalletAnswer:
-        """Return what all endpoints that answer agree on, each at its own newest block.
+        """Return the answer on which all answering endpoints agree, each at its own newest block.
 
-        ``ChainUnavailable`` if they differ, or too few answer. No endpoint is blamed for that: a wallet may accept at
-        one block and refuse at the next, and its maker can have it do so.
+        ``ChainUnavailable`` if they differ, or too few answer. No endpoint is blamed for a difference: a wallet may
+        accept at one block and refuse at the next, even on purpose.
         """
         answers = self._rpc.of_each([("eth_call", [call, "latest"])], least=WITNESSES)
         verdicts = [verdict for (answer,) in answers if (verdict := _verdict(answer)) is not None]

@@ -57,11 +57,11 @@ class RecentBlocks:
         if block is None or (block is kept and block.hash != named and self._may_compare()):
             block = self._read(number, newest)
         if block is None and number <= newest.number:
-            raise ChainUnavailable("no RPC endpoint shows a block that is older than its newest one")
+            raise ChainUnavailable("no RPC endpoint shows a block older than its newest one")
         return None if block is None else CanonicalBlock(block.hash, newest.time - block.time)
 
     def _newest_beside(self, number: BlockNumber | None) -> Header:
-        """Read the newest header if the kept one is too old, in one request with the block that is needed, too."""
+        """Read the newest header if the cached one is too old, in one request with the block that is also needed."""
         newest, age = self._newest, self._clock.monotonic() - self._read_at
         if newest is not None and age < NEWEST_SECONDS:
             return newest
@@ -90,7 +90,7 @@ class RecentBlocks:
             self._reading.release()
 
     def _keep(self, newest: Header, *others: Header) -> None:
-        """Keep what was read, and forget what is not fresh any more; the caller holds the lock."""
+        """Cache what was read, and forget what is no longer fresh; the caller holds the lock."""
         self._fresh |= {each.number: each for each in (newest, *others)}
         stale = [number for number, block in self._fresh.items() if newest.time - block.time > FRESHNESS_SECONDS]
         if stale:
@@ -116,7 +116,7 @@ class RecentBlocks:
         return block
 
     def _may_compare(self) -> bool:
-        """Return whether a kept block may be read again now: a request may name any hash."""
+        """Return whether a cached block may be read again now: a request may name any hash."""
         with self._lock:
             if self._clock.monotonic() - self._compared_at < NEWEST_SECONDS:
                 return False
@@ -124,8 +124,8 @@ class RecentBlocks:
             return True
 
     def _ask(self, wanted: Sequence[BlockNumber | str]) -> list[Header | None]:
-        """Return a header for each number or tag, of the first endpoint that shows them; None for a number that it does
-        not have."""
+        """Return a header for each number or tag, from the first endpoint that shows them; None for a number that it
+        does not have."""
 
         def ask(one: OneEndpoint) -> list[Header | None]:
             answers = one.batch([header_call(each) for each in wanted])
@@ -134,7 +134,7 @@ class RecentBlocks:
                 if header is None and named == "latest":
                     raise ChainUnavailable("an RPC endpoint has no newest block")
                 if header is not None and named not in {"latest", header.number}:
-                    raise ChainUnavailable("an RPC endpoint answered another block than the one requested")
+                    raise ChainUnavailable("an RPC endpoint returned a block other than the one requested")
             return headers
 
         return self._rpc.agreed(ask, 1)

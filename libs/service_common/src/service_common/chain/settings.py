@@ -27,7 +27,7 @@ class ChainSettings:
 
     @property
     def first_block(self) -> BlockNumber:
-        """The block before the Hub's own, from where it is followed."""
+        """The block before the Hub's own, from which it is followed."""
         return BlockNumber(max(0, self.deploy_block - 1))
 
     def rpc(self) -> Rpc:
@@ -37,7 +37,7 @@ class ChainSettings:
     def check(self, rpc: Rpc) -> None:
         """Return if the endpoints serve this chain and hold this Hub; for readiness."""
         if quantity(rpc.call("eth_chainId")) != self.chain_id:
-            raise ChainUnavailable("the RPC endpoint serves another chain than SERVICE_CHAIN_ID")
+            raise ChainUnavailable("the RPC endpoint serves a chain other than SERVICE_CHAIN_ID")
         if rpc.call("eth_getCode", self.hub_address, "latest") in {"0x", None}:
             raise ChainUnavailable("there is no contract at SERVICE_HUB_ADDRESS")
 
@@ -59,8 +59,8 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
                 "SERVICE_DEPLOY_BLOCK",
                 parse_decimal,
                 _deploy_block(record),
-                "the block the Hub was deployed in",
-                shown="the record's, else 0",
+                "the block in which the Hub was deployed",
+                shown="from the deployment's record, else 0",
             )
         ),
         finality_depth=reader.optional(
@@ -91,7 +91,7 @@ def read_hub(reader: EnvironmentReader) -> tuple[ChainId, Address]:
 def parse_urls(text: str) -> tuple[str, ...]:
     """Parse addresses of http or https endpoints, separated by commas, each once.
 
-    An endpoint that was named twice would agree with itself.
+    An endpoint named twice would agree with itself.
     """
     wanted = "http or https addresses, separated by commas, each once"
     try:
@@ -109,7 +109,7 @@ def _deploy_block(record: DeploymentRecord | None) -> int:
 
 def _parse_depth(text: str) -> int | None:
     if (number := parse_decimal(text)) < 1:
-        raise ValueError("a whole number of blocks from 1")
+        raise ValueError("a whole number of blocks, at least 1")
     return number
 
 

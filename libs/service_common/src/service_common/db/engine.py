@@ -96,8 +96,8 @@ def make_engine(
 
 
 def _check_idle_connections(engine: Engine) -> None:
-    """Check only connections that rested: under load the check would be half of all statements. A connection that broke
-    meanwhile makes one 503; then the pool replaces all that are as old.
+    """Check only idle connections: under load the check would be half of all statements. A connection that broke
+    meanwhile causes one 503; then the pool replaces all that are as old.
     """
 
     @event.listens_for(engine, "checkin")
@@ -119,8 +119,8 @@ def _check_idle_connections(engine: Engine) -> None:
 
 
 def _leave_read_only_servers(engine: Engine) -> None:
-    """Treat a server that takes no writes, as after a failover or with a full disk, as one that is away: give up its
-    connections, so that the next ones reach its successor.
+    """Treat a server that accepts no writes, as after a failover or with a full disk, as unavailable: drop its
+    connections, so that new ones reach its successor.
     """
 
     @event.listens_for(engine, "handle_error")
@@ -134,8 +134,8 @@ def _leave_read_only_servers(engine: Engine) -> None:
 
 @contextmanager
 def engine_of_job(url: str, *, application: str, limited: bool = True) -> Iterator[Engine]:
-    """Open an engine for the length of one job. One that is not ``limited`` works through whole tables, while a person
-    waits for it.
+    """Open an engine for the length of one job. A job that is not ``limited`` works through whole tables, while a
+    person waits for it.
     """
     engine = make_engine(url, application=application, pool_size=2, limited=limited)
     try:
@@ -160,14 +160,14 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def single(engine: Engine) -> Iterator[Connection]:
-    """Open a connection for one statement that is its own transaction: half the way to the database and back."""
+    """Open a connection for one statement that is its own transaction: half the round trips to the database."""
     with translated(), engine.connect() as connection:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise ``DatabaseUnavailable`` for what fails inside because the database does not answer."""
+    """Raise ``DatabaseUnavailable`` for anything that fails inside because the database does not answer."""
     try:
         yield
     except (OperationalError, InterfaceError, PoolTimeoutError, *_OF_THE_DRIVER) as error:
@@ -188,7 +188,7 @@ def _log(error: Exception) -> None:
 
 
 def check_database(engine: Engine) -> None:
-    """Return if the database answers and is no standby, which takes no writes; for readiness."""
+    """Return if the database answers and is not a standby, which accepts no writes; for readiness."""
     with reading(engine) as connection:
         is_standby = connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one()
     if is_standby:

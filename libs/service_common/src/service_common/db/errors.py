@@ -2,8 +2,10 @@
 
 from typing import Final
 
-_ANOTHER_ROLE: Final = "is SERVICE_DATABASE_URL of another service's role? The command is for a pod of its own service"
-_ANOTHER_SCHEMA: Final = "is SERVICE_DATABASE_URL of another database, or does it lack this release's schema?"
+_ANOTHER_ROLE: Final = (
+    "does SERVICE_DATABASE_URL have another service's role? Run the command in a pod of its own service"
+)
+_ANOTHER_SCHEMA: Final = "does SERVICE_DATABASE_URL name another database, or one without this release's schema?"
 _NEXT_STEPS: Final = {
     "42501": _ANOTHER_ROLE,  # insufficient_privilege
     "42P01": _ANOTHER_SCHEMA,  # undefined_table
@@ -30,6 +32,6 @@ def explain(error: BaseException | None) -> str | None:
     driver = getattr(error, "orig", error.__cause__ and getattr(error.__cause__, "orig", None))
     reason = "".join(str(driver or error).strip().splitlines()[:1])
     if isinstance(error, DatabaseUnavailable):
-        return f"the database did not answer: {reason}; does it run, and is SERVICE_DATABASE_URL right?"
+        return f"the database did not answer: {reason}; is it running, and is SERVICE_DATABASE_URL right?"
     step = _NEXT_STEPS.get(getattr(driver, "sqlstate", None) or "")
     return explain(error.__cause__) if step is None else f"the database refused this: {reason}; {step}"

@@ -55,7 +55,7 @@ class FactSource:
 
     @contextmanager
     def open(self) -> Iterator["HubFacts"]:
-        """Open one moment of the copy."""
+        """Open one snapshot of the copy."""
         try:
             with reading(self.engine) as connection:
                 head = self.require_readable(read_head(connection, self.chain_id))
@@ -64,23 +64,23 @@ class FactSource:
             raise unreadable() from error
 
     def require_readable(self, head: Head | None) -> Head:
-        """Raise 503 unless there is a copy, of this Hub, and it moves."""
+        """Raise 503 unless there is a copy of this Hub that has not halted."""
         if head is None or head.halted is not None:
             raise ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state is not available yet.", retry_after=5)
         self.require_hub(head)
         return head
 
     def require_hub(self, head: Head) -> None:
-        """Raise 503 if the copy is of another Hub.
+        """Raise 503 if the copy belongs to another Hub.
 
-        Two deployments may have their databases on one server, with the same roles: an address with the other's name
-        would show other bounties of the same numbers.
+        Two deployments may have their databases on one server with the same roles: the wrong database name would show
+        other bounties with the same numbers.
         """
         if head.hub_address != self.hub_address:
-            raise ServiceError(INDEX_UNAVAILABLE, "The index in this database is of another Hub.")
+            raise ServiceError(INDEX_UNAVAILABLE, "The index in this database belongs to another Hub.")
 
     def is_behind(self, head: Head) -> bool:
-        """Return whether the copy lags so far that what it shows is old."""
+        """Return whether the copy lags so far that it is out of date."""
         return self.clock.now() - head.block_time > MAX_LAG_SECONDS
 
     def may_lack(self, head: Head) -> bool:
@@ -124,7 +124,7 @@ class HubFacts:
         return bounty
 
     def indexed_bounty(self, bounty_id: BountyId) -> Bounty:
-        """Return a bounty as far as the copy knows it, finalized or not: for display, never for authorization."""
+        """Return a bounty as the copy shows it, finalized or not: for display, never for authorization."""
         bounty = read_bounty(self.connection, bounty_id)
         if bounty is None:
             raise no_such_bounty(self.may_lack)
@@ -148,7 +148,7 @@ class HubFacts:
         return submission
 
     def require_finalized(self, origin: Origin) -> None:
-        """Raise 503 unless the fact's block can no longer change; not a failure of ours if only the chain needs its
+        """Raise 503 unless the fact's block is final; that is no failure of the service if only the chain needs
         time.
         """
         if not self.head.is_finalized(origin.block_number):

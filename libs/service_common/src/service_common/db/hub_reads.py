@@ -124,16 +124,16 @@ class Head:
 
     @property
     def shows_tip(self) -> bool:
-        """Whether the copy's newest block is the chain's, as of a look at the chain a short time ago."""
+        """Whether the copy's newest block was the chain's newest at the last poll."""
         return self.block_number >= self.tip_number and self.seconds_since_look < LOOKED_SECONDS
 
     @property
     def finality_lag_seconds(self) -> int:
-        """Return the seconds that a fact takes from its block to finality, measured at this moment."""
+        """Return the seconds that a fact currently takes from its block to finality."""
         return max(1, self.block_time - self.finalized_time)
 
     def blocks_in(self, seconds: int) -> int:
-        """Return how many blocks the chain makes in so many seconds, at its pace since the final block."""
+        """Return how many blocks the chain makes in these seconds, at its pace since the final block."""
         return blocks_in(
             seconds, made=self.block_number - self.finalized_number, passed=self.block_time - self.finalized_time
         )
@@ -155,7 +155,7 @@ class AnnouncedRoster:
 
 
 def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
-    """Read how far the copy of this chain is; None before the first block is indexed."""
+    """Read the position of the copy of this chain; None before the first block is indexed."""
     row = connection.execute(select(*HEAD_COLUMNS).where(t.head.c.chain_id == chain_id)).mappings().first()
     return None if row is None else head_of_row(row)
 
@@ -187,7 +187,7 @@ def read_bounty(connection: Connection, bounty_id: BountyId) -> Bounty | None:
 
 
 def read_roster(connection: Connection, version: int) -> Roster | None:
-    """Read a published roster with each Guardian's last sign of life: a Verdict or a heartbeat."""
+    """Read a published roster with each Guardian's last activity: a Verdict or a heartbeat."""
     row = connection.execute(select(t.rosters).where(t.rosters.c.version == version)).mappings().first()
     if row is None:
         return None
@@ -303,14 +303,14 @@ def read_fee_policy(connection: Connection) -> FeePolicyChanged | None:
 
 
 def of_no_bounty(kind: type) -> ColumnElement[bool]:
-    """Return whether a log is this event, which belongs to no bounty. An index finds it among the signs of life, which
-    belong to none either.
+    """Return whether a log is this event, which belongs to no bounty. With an index the database finds it among the
+    heartbeats, which belong to no bounty either.
     """
     return and_(t.logs.c.bounty_id.is_(None), t.topic == hub_abi().event(kind.__name__).topic)
 
 
 def read_offered_owner(connection: Connection) -> Address | None:
-    """Read to whom the ownership of the Hub is offered; None if to nobody."""
+    """Read the account to which ownership of the Hub is offered; None if there is none."""
     # Each kind by a query of its own: its index has them in order.
     offered, taken = (
         _newest(connection, t.logs, of_no_bounty(kind)) for kind in (OwnershipTransferStarted, OwnershipTransferred)
@@ -323,7 +323,7 @@ def read_offered_owner(connection: Connection) -> Address | None:
 
 
 def _newest(connection: Connection, table: Table, *those: ColumnElement[bool]) -> RowMapping | None:
-    """Read the row of the newest log, of ``those`` that are meant."""
+    """Read the row of the newest log among ``those``."""
     newest_first = table.c.block_number.desc(), table.c.log_index.desc()
     return connection.execute(select(table).where(*those).order_by(*newest_first).limit(1)).mappings().first()
 
@@ -378,7 +378,7 @@ def later_rows(table: Table, account: str) -> tuple[ReadOnlyColumnCollection[str
 
 def is_newest(table: Table, account: str) -> ColumnElement[bool]:
     """Return whether a row is the newest of its account for its bounty. Unlike DISTINCT ON, it lets the database read
-    no further than the order and conditions around it ask.
+    no further than the surrounding order and conditions need.
     """
     return ~exists().where(later_rows(table, account)[1])
 
@@ -396,7 +396,7 @@ def _latest(table: Table, bounty_id: BountyId | BindParameter[BountyId], key: Co
 
 
 def last_active(guardian: ColumnElement[str]) -> ColumnElement[int | None]:
-    """Select when a Guardian gave its last sign of life, a Verdict or a heartbeat; null for never."""
+    """Select when a Guardian was last active, by a Verdict or a heartbeat; null for never."""
 
     def newest(table: Table) -> ColumnElement[int | None]:
         c = table.c
@@ -407,8 +407,8 @@ def last_active(guardian: ColumnElement[str]) -> ColumnElement[int | None]:
 
 
 def by_sorting(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return an expression to sort by that no index has: few rows are then found by another condition and sorted,
-    rather than looked for along the index of all.
+    """Return a sort expression that no index covers: few rows are then found by another condition and sorted, rather
+    than searched for along the index of all rows.
     """
     return column + literal_column("0")
 

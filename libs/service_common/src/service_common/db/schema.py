@@ -37,9 +37,9 @@ class SchemaMissing(Exception):
 
 
 def create_schema(url: str) -> None:
-    """Create the schema in an empty database, in one transaction; do nothing if this very schema is there.
+    """Create the schema in an empty database, in one transaction; do nothing if this schema exists.
 
-    Raises ``SchemaMissing`` where the database has another one.
+    Raises ``SchemaMissing`` if the database has another one.
     """
     with engine_of_job(url, application="migrate") as engine, engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
@@ -53,7 +53,7 @@ def create_schema(url: str) -> None:
 
 
 def await_database(read_url: Callable[[], str], *, clock: Clock = _CLOCK) -> str:
-    """Wait until somebody can log in, for as long as the platform lets this process live; return the URL that worked.
+    """Wait until a login succeeds, for as long as the platform lets this process run; return the URL that worked.
 
     ``read_url`` is called at each attempt, so a password that is corrected in a mounted Secret is used.
     """
@@ -90,7 +90,7 @@ def await_schema(url: str, *, clock: Clock, seconds: float) -> None:
 
 
 def _wait(look: Callable[[], str | None], clock: Clock, seconds: float) -> None:
-    """Look once a second until there is no reason to wait; log each reason once."""
+    """Poll once a second until there is no reason to wait; log each reason once."""
     ends, reported = clock.monotonic() + seconds, ""
     while (reason := look()) is not None:
         if reason != reported:

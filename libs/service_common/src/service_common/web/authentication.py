@@ -133,7 +133,7 @@ def read_body(received: Request, media_type: str | None, max_bytes: int) -> byte
     if not _is_media_type(received.headers.get("Content-Type", ""), media_type):
         raise ServiceError("unsupported_media_type", f"This route takes {media_type}.")
     if received.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-        raise ServiceError("unsupported_media_type", "This service takes no compressed body.")
+        raise ServiceError("unsupported_media_type", "This service accepts no compressed body.")
     if (received.content_length or 0) > max_bytes:
         raise ServiceError("payload_too_large", f"This route takes at most {max_bytes} bytes.")
     body = received.stream.read(max_bytes + 1)
@@ -143,7 +143,7 @@ def read_body(received: Request, media_type: str | None, max_bytes: int) -> byte
 
 
 def refuse_body(received: Request) -> bytes:
-    """Return no bytes; 400 for a body that does not belong."""
+    """Return no bytes; 400 if there is a body."""
     _require_length(received)
     if may_have_body(received.environ) and received.stream.read(1):
         raise ServiceError("invalid_request", "This route takes no body.")
@@ -156,9 +156,9 @@ def _require_length(received: Request) -> None:
     if coding is None:
         return
     if coding.strip().lower() != "chunked":
-        message = "This service knows no transfer encoding of bodies."
+        message = "This service accepts no Transfer-Encoding."
         raise ServiceError("unsupported_transfer_encoding", message, is_failure=False)
-    raise ServiceError("length_required", "This service takes bodies whose length is stated in Content-Length.")
+    raise ServiceError("length_required", "This service accepts only bodies whose length is stated in Content-Length.")
 
 
 def read_query(*, allowed: frozenset[str], code: str = "invalid_request") -> dict[str, str]:
@@ -173,7 +173,7 @@ def read_query(*, allowed: frozenset[str], code: str = "invalid_request") -> dic
     ]
     issues += [Issue("query", f"{name!r} is given more than once") for name in sorted(allowed) if names.count(name) > 1]
     if issues:
-        raise ServiceError(code, "The query holds what this route does not take.", issues=issues)
+        raise ServiceError(code, "The query has parameters that this route does not take.", issues=issues)
     return dict(pairs)
 
 

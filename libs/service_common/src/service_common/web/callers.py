@@ -57,11 +57,11 @@ class Callers:
         self._in_flight = Places()
 
     def network(self) -> Network | None:
-        """Return where this request comes from; None for one from inside the deployment."""
+        """Return the network of this request; None for one from inside the deployment."""
         return self.network_of(request.environ)
 
     def network_of(self, environ: WSGIEnvironment) -> Network | None:
-        """Return the network of a request that the framework does not have yet."""
+        """Return the network of a request that the framework has not seen yet."""
         if _NETWORK not in environ:
             stated = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
             address = client_address(*stated, self._hops)
@@ -70,7 +70,9 @@ class Callers:
 
     @contextmanager
     def enter(self, environ: WSGIEnvironment) -> Iterator[None]:
-        """Take one of the places in flight of a request's network; 503 if none gets free within a second."""
+        """Take one of the places of a request's network for concurrent requests; 503 if none becomes free within a
+        second.
+        """
         network = self.network_of(environ)
         if network is None:
             yield
@@ -81,9 +83,9 @@ class Callers:
                 sleep(REFUSAL_SECONDS)
 
     def place(self, kind: str, most: int, patience: float = 0) -> AbstractContextManager[None]:
-        """Take one of ``most`` places for requests of a kind that this request's network has answered at a time.
+        """Take one of ``most`` places for concurrent requests of a kind from this request's network.
 
-        What takes long is not all taken by one network. Waits for up to ``patience`` seconds, then raises 503.
+        So one network cannot occupy all slow routes. Waits for up to ``patience`` seconds, then raises 503.
         """
         network = self.network()
         if network is None:
@@ -96,7 +98,7 @@ class Callers:
 
     @contextmanager
     def work(self, budget: Budget, seconds: float) -> Iterator[None]:
-        """Take one of a budget of this request's network before the work, and then as many more as it cost: one for
+        """Take one from a budget of this request's network before the work, and then as many more as it cost: one for
         each ``seconds`` of this thread's processor time. Waiting costs nothing."""
         self.charge(budget)
         began = thread_time()
@@ -118,8 +120,8 @@ class Callers:
             _require(self.budgets.take_of(network, budget, cost))
 
     def charge_account(self, own: Budget, behind_address: Budget, signer: Address, cost: int = 1) -> None:
-        """Take from a proven account's own budget and from what all accounts of its network share; 429 if either is
-        used up, and then nothing is taken from the account."""
+        """Take from a proven account's own budget and from the one shared by all accounts of its network; 429 if either
+        is used up, and then nothing is taken from the account."""
         before = self.budgets.look(own, signer)
         if before.left < cost:
             _require(replace(before, granted=False))

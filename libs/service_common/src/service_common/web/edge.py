@@ -34,7 +34,7 @@ from service_common.web.problems import envelope
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
 SECONDS: Final = Histogram(
     "service_http_request_seconds",
-    "Time to answer; `rate` of its `_sum` is how many are answered at a time",
+    "Time to answer; the `rate` of its `_sum` is how many requests are in progress",
     ["route", "method"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
@@ -102,7 +102,7 @@ class Edge:
         return [content]
 
     def _enter(self, environ: WSGIEnvironment, places: ExitStack) -> None:
-        """Take the places of one request, given back when ``places`` ends; 503 if there is none."""
+        """Take the places of one request, released when ``places`` ends; 503 if there is none."""
         if environ["PATH_INFO"] == _ALWAYS:
             return
         environ[_HAS_NO_PLACE] = True
@@ -118,7 +118,7 @@ class Edge:
 
 
 def may_have_body(environ: WSGIEnvironment) -> bool:
-    """Return whether bytes may follow the header, which states it in one of two fields."""
+    """Return whether bytes may follow the header, which says so in one of two fields."""
     return environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
 
 
@@ -156,14 +156,14 @@ def _method(environ: WSGIEnvironment) -> str:
 
 @cache
 def _series(route: str, method: str, status: str) -> tuple[Counter, Histogram]:
-    """Return the series of one kind of answer, kept: to find it takes some 4 µs, a kept read 60
+    """Return the cached series of one kind of answer: finding it takes some 4 µs, a cached read 60
     (``api.public_detail``).
     """
     return REQUESTS.labels(route, method, status), SECONDS.labels(route, method)
 
 
 def _overloaded(environ: WSGIEnvironment, error: ServiceError) -> Answer:
-    """Return the answer to a request for which there is no place."""
+    """Return the answer to a request for which no place is free."""
     if not error.is_failure:
         excuse(environ)
     body = json.dumps(envelope(error)).encode()

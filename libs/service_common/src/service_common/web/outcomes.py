@@ -16,8 +16,8 @@ OUTCOMES: Final = counter_by(
     "result",
     ("answered", "failed"),
     "service_http_outcomes_total",
-    "Answers that took an attempt, `failed` with 5xx; without kept reads, refusals, and the 5xx of a caller who sends "
-    "too much or waits, or of what the operator chose not to have",
+    "Answers to attempts, `failed` with 5xx; without cached reads, refusals, the 5xx of a caller who sends too much "
+    "or must wait, and the 5xx of parts that the operator left out",
 )
 EXCUSED: Final = frozenset({"pending_storage_full", "storage_verification_pending", "orchestrator_unconfigured"})
 """503 of what strangers fill, which has an alert of its own; the ordinary answer while an upload is hashed; and what
@@ -34,7 +34,7 @@ def excuse(environ: WSGIEnvironment) -> None:
 
 
 def note_refusal(environ: WSGIEnvironment, error: ServiceError) -> None:
-    """Note what a refusal says of the service and of its caller."""
+    """Note what a refusal says about the service and its caller."""
     if error.code in EXCUSED or not error.is_failure:
         excuse(environ)
     if error.status == 429 or (error.code == "service_overloaded" and not error.is_failure):
@@ -47,7 +47,7 @@ def is_too_much(environ: WSGIEnvironment) -> bool:
 
 
 def count_outcome(environ: WSGIEnvironment, status: str, *, is_routed: bool) -> None:
-    """Count the answer to a request, where it counts; ``is_routed`` means that a route of the framework gave it."""
+    """Count the answer to a request, if it counts; ``is_routed`` means that a route of the framework gave it."""
     if _IS_EXCUSED in environ:
         return
     if status >= "500":

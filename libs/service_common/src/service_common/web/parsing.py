@@ -44,7 +44,7 @@ def load_json(body: bytes, shape: type[T], *, code: str) -> T:
         value = json.loads(body.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except ValueError:
         issue = Issue("body", "must be one JSON object in UTF-8 with each key once")
-        raise ServiceError(code, "The body is not JSON of this route's shape.", issues=[issue]) from None
+        raise ServiceError(code, "The body is not JSON in this route's form.", issues=[issue]) from None
     if not isinstance(value, dict):
         raise ServiceError(code, "The body is not a JSON object.", issues=[Issue("body", "must be a JSON object")])
     return _loaded(shape, value, code, "body")
@@ -58,7 +58,7 @@ def _loaded(shape: type[T], value: Mapping[str, object], code: str, what: str) -
 
 
 def _json_of(part: Part, text: str) -> object:
-    """Convert a text of the query to JSON; one that is not the number or truth value that is wanted stays a text."""
+    """Convert a text of the query to JSON; one that is not the expected number or boolean stays a text."""
     of = part.kind.of if isinstance(part.kind, Scalar) else str
     form = form_of(of)
     if of is bool:

@@ -54,8 +54,8 @@ PAGE: Final = "service-problem-page"
 
 
 def negotiated(offered: Iterable[str]) -> str:
-    """Return the media type of an answer: the first that is offered, unless the request names another and likes it as
-    well.
+    """Return the media type of an answer: the first that is offered, unless the request prefers or equally accepts
+    another.
     """
     first, *others = offered
     accepted = request.accept_mimetypes
@@ -64,7 +64,7 @@ def negotiated(offered: Iterable[str]) -> str:
 
 
 def envelope(error: ServiceError) -> dict[str, object]:
-    """Return the body of one error, where no view has a shape of its own."""
+    """Return the body of one error, for views without their own shape."""
     return to_json(Error(error_body(error)))
 
 
@@ -111,7 +111,7 @@ def _chain_unavailable(error: ChainUnavailable) -> ServiceError:
     wait = None if error.retry_after is None else min(error.retry_after, _LONGEST_WAIT_SECONDS)
     return ServiceError(
         "bounty_chain_state_unavailable",
-        "The service's node for the chain limits its requests at the moment.",
+        "The service's RPC endpoint has reached its rate limit.",
         retry_after=wait,
     )
 

@@ -31,10 +31,10 @@ def prepare_process() -> None:
 
 
 def freeze_start() -> None:
-    """Exclude from collections what is made by now; call it when all is made that stays.
+    """Exclude existing objects from collections; call it once all permanent objects are made.
 
-    A full collection of what was made at the start takes a tenth of a second, in which no request goes on, and finds
-    nothing. Later collections are rarer than usual: each of them is felt by every request, too.
+    A full collection of the objects made at the start takes a tenth of a second, in which no request proceeds, and
+    finds nothing. Later collections are rarer than usual, since every request waits for them.
     """
     gc.collect()
     gc.freeze()

@@ -77,8 +77,7 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
 
 
 def end_once_hung(check: Check, end: Callable[[], None] = _end_process, pause: float = LOOK_SECONDS) -> None:
-    """Look again and again; return after ``end``, once a check that has passed fails ``HUNG_AFTER_LOOKS`` times in a
-    row."""
+    """Keep polling; return after ``end``, once a check that had passed fails ``HUNG_AFTER_LOOKS`` times in a row."""
     waiting, has_served, failed = Event(), False, 0
     while failed < HUNG_AFTER_LOOKS:
         waiting.wait(pause)
@@ -88,26 +87,26 @@ def end_once_hung(check: Check, end: Callable[[], None] = _end_process, pause: f
             failed += has_served
         else:
             has_served, failed = True, 0
-    log.error("the worker hangs; the process ends, to be started again", seconds=round(failed * pause))
+    log.error("the worker hangs; the process exits so that it is restarted", seconds=round(failed * pause))
     end()
 
 
 def _end_on_sigterm() -> None:
-    """End on SIGTERM in a worker that still loads the app, instead of going on as the parent does. It drains once it
-    serves.
+    """Exit on SIGTERM in a worker that is still loading the app, instead of continuing like the parent. It drains once
+    it serves.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _share_metrics() -> None:
-    """Restart with a folder for the workers' metrics, where none is named: the library looks only when it loads."""
+    """Restart with a folder for the workers' metrics, if none is set: the library reads it only when it loads."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="metrics-")
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  # this very command
 
 
 def _check_public_port(host: str, port: int) -> None:
-    """Return when the app itself answers: a process whose workers still load is not ready."""
+    """Return if the app itself answers: a process whose workers are still loading is not ready."""
     named = f"[{host}]" if ":" in host else host
     answer = urllib3.request("GET", f"http://{named}:{port}/healthz", timeout=2.0, retries=False)
     if answer.status != 200:

@@ -46,14 +46,14 @@ def read_web_settings(reader: EnvironmentReader) -> WebSettings:
             "SERVICE_FORWARDED_HOPS",
             within(0, 9),
             0,
-            "own proxies in front, each adding to `X-Forwarded-For`; for budgets only. What comes past the proxies, "
-            "from inside the deployment, has no budget of a single caller",
+            "the operator's own proxies in front, each adding to `X-Forwarded-For`; for budgets only. Requests that "
+            "bypass the proxies, from inside the deployment, have no budget per caller",
         ),
     )
 
 
 def client_address(peer: str, forwarded_for: str, hops: int) -> str | None:
-    """Return who called: the peer, or what the outermost of our own proxies saw; what the caller itself wrote never
+    """Return the caller's address: the peer, or what the outermost of our own proxies saw; what the caller wrote never
     counts.
 
     None if the request did not pass those proxies: it comes from inside the deployment.
@@ -76,5 +76,5 @@ def parse_origin(text: str) -> str:
     """Parse an origin such as ``http://delivery:8080``, without a path."""
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise ValueError("an origin: http or https, a host, maybe a port, and no path")
+        raise ValueError("an origin: http or https, a host, optionally a port, and no path")
     return text.rstrip("/")

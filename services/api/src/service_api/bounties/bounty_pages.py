@@ -54,7 +54,7 @@ class IndexedBounty:
 
 
 def read_bounty_page(connection: Connection, source: FactSource, bounty_id: BountyId) -> tuple[Head, IndexedBounty]:
-    """Read how far the copy is, and the bounty; 404 if it has none, 503 if it cannot say."""
+    """Read the position of the copy, and the bounty; 404 if it has none, 503 if it cannot say."""
     asked = {"chain_id": source.chain_id, "bounty_id": bounty_id}
     found = connection.execute(_STATEMENT, asked).mappings().first()
     head = source.require_readable(None if found is None else head_of_row(found, _HEAD))
@@ -95,7 +95,7 @@ def _submission_count() -> ScalarSelect[int]:
 
 
 def _members() -> ScalarSelect[Any]:
-    """Select account, key and last sign of life of each Guardian, in the roster's order."""
+    """Select account, key and last activity of each Guardian, in the roster's order."""
     m = t.roster_members.c
     member = func.json_build_array(m.guardian, m.encryption_public_key, last_active(m.guardian))
     of_the_roster = m.version == t.rosters.c.version

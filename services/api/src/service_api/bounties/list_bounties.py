@@ -62,8 +62,8 @@ def list_bounties(facts: HubFacts, query: BountyQuery) -> BountyList:
 
 
 def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:
-    """Return whether a bounty pinned a roster with this Guardian. The versions are read first: of a Guardian on no
-    roster, or on all, the database would otherwise not know how many bounties to expect.
+    """Return whether a bounty pinned a roster with this Guardian. The versions are read first: for a Guardian on no
+    roster, or on all, the database could not otherwise estimate the number of bounties.
     """
     m = t.roster_members.c
     versions = facts.connection.execute(select(m.version).where(m.guardian == guardian)).scalars().all()
@@ -81,9 +81,9 @@ class _Searched(NamedTuple):
 
 
 def _searched(facts: HubFacts, query: BountyQuery) -> _Searched:
-    """Search the pages first. The database expects a rare word in one of 200 pages and would look through all bounties,
-    the newest first, for the few that have it; those of a frequent word it finds soon that way. Pages that no list
-    shows do not count: a thousand that nobody funded could make a rare word frequent.
+    """Search the pages first. The database expects a rare word in one of 200 pages and would scan all bounties, newest
+    first, for the few that have it; for a frequent word that way is fast. Pages that no list
+    shows do not count: a thousand unfunded ones could make a rare word frequent.
     """
     search = query.search or ""
     asked = [has_terms(search)] if terms(search) else []
@@ -100,15 +100,15 @@ def _searched(facts: HubFacts, query: BountyQuery) -> _Searched:
 
 
 def _placed(query: BountyQuery, **asked: Any) -> BountyQuery:
-    """Return the same place in the same order, with no other condition."""
+    """Return the same place in the same order, without any other condition."""
     return BountyQuery(cursor=query.cursor, limit=query.limit, sort=query.sort, **asked)
 
 
 def _first(
     facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: bool
 ) -> Sequence[RowMapping]:
-    """Return the rows of a page, and one more: those after the cursor's place in its order. ``is_few``: so few match
-    that they are sorted.
+    """Return the rows of a page, and one more: those after the cursor's place in its order. ``is_few``: so few rows
+    match that they are sorted.
     """
     b, cursor, most = t.bounties.c, query.cursor, query.limit + 1
     if query.sort is BountySort.NEWEST:
@@ -133,9 +133,7 @@ def _first(
 def _sorted(
     key: ColumnElement[Any], order: tuple[ColumnElement[Any], ...], matches: list[ColumnElement[bool]], most: int
 ) -> Select[Any]:
-    """Select the first rows in an order. Which ones they are is found first; the details of these alone are
-    read then.
-    """
+    """Select the first rows in an order. The matching rows are found first; then only their details are read."""
     bounty_id = t.bounties.c.bounty_id
     first = select(bounty_id).select_from(SOURCE).where(*matches).order_by(*order).limit(most)
     return _rows(key).where(bounty_id.in_(first)).order_by(*order)
@@ -186,7 +184,7 @@ def _cursor(sort: BountySort, row: RowMapping) -> Cursor:
 
 
 def _total(facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]]) -> int | None:
-    """Return how many bounties match: all, or those of a status, as kept; else counted as far as ``MAX_COUNTED``."""
+    """Return how many bounties match: from the cache for all or one status; else counted up to ``MAX_COUNTED``."""
     if query == _placed(query, status=query.status):
         totals = read_totals(facts.connection)
         return {None: totals.bounties, BountyStatus.OPEN: totals.open, BountyStatus.FINAL: totals.final}[query.status]

@@ -31,7 +31,9 @@ def read_page(source: FactSource, request: VerifiedRequest, bounty_id: BountyId)
         _require_party(facts, request, bounty, is_poster_one=is_first_poster, until_block=first_block)
         stored = facts.connection.execute(select(c.content).where(c.spec_commitment == wanted)).scalar()
     if stored is None or spec_commitment(bytes(stored)) != wanted:
-        raise ServiceError("challenge_not_found", "The challenge page is not held here, or not as it was committed to.")
+        raise ServiceError(
+            "challenge_not_found", "The challenge page is not stored here, or does not match its commitment."
+        )
     return bytes(stored)
 
 

@@ -53,8 +53,8 @@ def get_bounty(bounty_id: str) -> Response:
 
 
 def _detail(bounty_id: BountyId) -> Version:
-    """Return the version of a bounty's detail. Others may keep a bounty that is shown whole, with record and page: all
-    that still changes is when its Guardians were last active. A page that is missing or altered can be restored at any
+    """Return the version of a bounty's detail. Caches may keep a bounty that is shown completely, with record and page:
+    only its Guardians' last activity still changes. A page that is missing or altered can be restored at any
     moment.
     """
     head, shown = show_bounty(provided(Records), bounty_id)
@@ -75,7 +75,7 @@ def _detail(bounty_id: BountyId) -> Version:
 )
 @signed(None)
 def get_challenge(request: VerifiedRequest, bounty_id: str) -> Response:
-    """Read the exact bytes of a bounty's page, also while it is withheld.
+    """Read the exact bytes of a bounty's page, even while it is withheld.
 
     Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
     """

@@ -47,8 +47,8 @@ class Term(NamedTuple):
 
 
 def terms(search: str) -> list[Term]:
-    """Split a search into folded words without the signs around them, and texts in quotes as they are; a hyphen before
-    one means that it must be absent.
+    """Split a search into folded words without surrounding punctuation, and quoted texts unchanged; a hyphen before one
+    means that it must be absent.
     """
     found = []
     for hyphen, quoted, word in _TERM.findall(search):
@@ -59,7 +59,7 @@ def terms(search: str) -> list[Term]:
 
 
 def has_terms(search: str) -> ColumnElement[bool]:
-    """Return whether a page has in title or summary all that a search looks for; true for a search of nothing."""
+    """Return whether title or summary of a page have everything that a search asks for; true for an empty search."""
     asked = [(_has(term.text), term.is_wanted) for term in terms(search)]
     return and_(true(), *(condition if is_wanted else not_(condition) for condition, is_wanted in asked))
 
@@ -81,12 +81,12 @@ class FoldedPage(NamedTuple):
 
 
 def folded_page(title: str, summary: str) -> FoldedPage:
-    """Return the kept words of a page."""
+    """Return the cached words of a page."""
     folded = fold(f"{title} {summary}")
     return FoldedPage(folded, grams(folded))
 
 
 def _hash(run: str) -> int:
-    """Hash a run to a signed 32-bit number; two runs may share one."""
+    """Hash a run to a signed 32-bit number; two runs may collide."""
     number = zlib.crc32(run.encode("utf-8", "surrogatepass"))
     return number - 2**32 if number >= 2**31 else number

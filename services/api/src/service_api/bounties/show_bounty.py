@@ -35,7 +35,7 @@ def show_bounty(records: Records, bounty_id: BountyId) -> tuple[Head, BountyDeta
 
 
 def detail_of(records: Records, head: Head, found: IndexedBounty) -> BountyDetail:
-    """Return everything that is shown of a bounty as it was read."""
+    """Return everything that is shown of a bounty, as read."""
     bounty, page = found.bounty, _committed(found)
     is_shown = page is not None and found.withheld is None
     record = records.find(head, found)
@@ -79,5 +79,5 @@ def _terms(page: bytes, bounty: Bounty) -> ChallengeTerms:
 def _mismatch() -> ServiceError:
     return ServiceError(
         "bounty_challenge_content_mismatch",
-        "The challenge page held here is missing or does not hash to the bounty's spec_commitment.",
+        "The challenge page is missing here, or does not match the bounty's spec_commitment.",
     )

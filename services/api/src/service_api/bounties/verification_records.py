@@ -40,21 +40,23 @@ class Records:
     """Whether what is derived is kept, which needs a role that may write."""
 
     def find(self, head: Head, page: IndexedBounty) -> JsonObject | RecordError | None:
-        """Return the record of a bounty as its JSON object; None while it is open. Both arguments are of ``source``."""
+        """Return the record of a bounty as its JSON object; None while it is open. Both arguments come from
+        ``source``.
+        """
         bounty, kept = page.bounty, page.record
         if bounty.finalized is None:
             return None
         if not head.is_finalized(bounty.finalized.origin.block_number):
             if self.source.is_behind(head):
                 return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
-            message = "The block that finalized this bounty is not final itself yet."
+            message = "The block in which this bounty was settled is not final yet."
             return RecordError(RecordFailure.NOT_FINALIZED, message)
         try:
             is_of_this_ending = kept is not None and kept.block_hash == bounty.changed_at.block_hash
             content = kept.content if kept is not None and is_of_this_ending else self._derived(bounty.bounty_id)
             record = json.loads(content)
             if not isinstance(record, dict):
-                raise ValueError("a cached record that is no object")
+                raise ValueError("a cached record that is not an object")
         except ValueError:
             log.exception("record not derived", bounty_id=bounty.bounty_id)
             message = "The record could not be derived from the indexed Hub state."
@@ -62,8 +64,8 @@ class Records:
         return record
 
     def _derived(self, bounty_id: BountyId) -> bytes:
-        """Derive the record's bytes, and keep them in place of those of another block; ``ValueError`` if the facts make
-        none.
+        """Derive the record's bytes and store them, replacing those of another block; ``ValueError`` if no record can
+        be derived.
         """
         with self.source.open() as facts:
             bounty, head = facts.bounty(bounty_id), facts.head
@@ -80,7 +82,7 @@ class Records:
                     head.chain_id, head.hub_address, bounty, roster, verdicts, digest
                 ).canonical_bytes()
             except ServiceError as error:
-                raise ValueError("the facts do not make a record") from error
+                raise ValueError("no record can be derived from the facts") from error
         if not self.may_keep:
             return content
         kept, row = t.verification_records, {"content": content, "block_hash": bounty.changed_at.block_hash}

@@ -34,8 +34,8 @@ class Forwarder:
         self._places = Places()
 
     def read(self, request: Request) -> Response:
-        """Forward a public read. One network can wait for few slow answers of an inner service at a time."""
-        refusal = ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
+        """Forward a public read. One network can wait for only a few slow answers of an inner service at a time."""
+        refusal = ServiceError("delivery_unavailable", "The delivery service accepts no more reads at the moment.")
         with (
             self._callers.place("forwarded-reads", MAX_READS_OF_NETWORK, 1.0),
             self._places.hold("reads", MAX_READS, refusal=refusal),

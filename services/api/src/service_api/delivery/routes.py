@@ -54,7 +54,7 @@ def delivery_key() -> Response:
 )
 @public
 def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is forwarded as it came
-    """Whether a wrapped key of exactly one Submission is held; false for anything unknown."""
+    """Whether a wrapped key of exactly this Submission is stored; false for anything unknown."""
     return provided(Forwarder).read(flask_request)
 
 
@@ -87,6 +87,6 @@ def delivery_wrap(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa
 def delivery_retrieve(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa: ARG001
     """Get the winning content key, rewrapped to the Poster's fresh key.
 
-    Signed by the funding Poster. Once the bounty is awarded.
+    Signed by the funding Poster. Only once the bounty is awarded.
     """
     return provided(Forwarder).forward(flask_request, request.body)

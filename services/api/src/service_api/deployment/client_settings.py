@@ -10,7 +10,7 @@ from service_api.deployment.constants import Constants
 _TEXT: Final = """\
 # The bounty escrow of Hub {hub} on chain {chain}, as {url} states it.
 # Save it as client.env, load it with: set -a; . ./client.env; set +a, then run: service-cli doctor.
-# What is exported goes before a .env: unset the variables below. The RPC endpoint is yours to choose.
+# Exported variables override a .env: unset the variables below. The RPC endpoint is yours to choose.
 {lines}"""
 
 

@@ -42,10 +42,10 @@ def _deployment() -> Version:
 @Described("text/plain", ("bounty_chain_state_unavailable",), versioned=True)
 @public
 def get_client_settings() -> Response:
-    """The client's settings for this deployment, to be saved as ``.env`` in a directory of its own.
+    """The client's settings for this deployment, to be saved as ``.env`` in a separate directory.
 
     Chain, Hub, token, API, subgraph, reveal delay and beacon belong together, so they come as one file. It names no RPC
-    endpoint: by that the client checks all the others."""
+    endpoint, since the client checks all other values with one."""
     read_query(allowed=frozenset())
     config, constants = provided(ApiConfig), provided(Constants)
     constants.require("hub", "beacon")

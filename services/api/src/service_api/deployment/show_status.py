@@ -38,7 +38,7 @@ VERSION: Final = metadata.version("service-api")
 
 
 def show_status(source: FactSource) -> DeploymentStatus:
-    """Return the body of ``GET /api/status``, also while there is no index to read."""
+    """Return the body of ``GET /api/status``, even while there is no index to read."""
     nothing = DeploymentStatus(
         IndexState.UNAVAILABLE, source.chain_id, source.hub_address, VERSION, position=None, totals=None, announced=None
     )
@@ -97,7 +97,7 @@ def _position(head: Head, lag: int) -> IndexPosition:
 
 
 def read_deployment_totals(connection: Connection, now: UnixSeconds) -> DeploymentTotals:
-    """Return what all bounties come to at a time."""
+    """Return the totals of all bounties at a given time."""
     kept, c = read_totals(connection), t.open_bounties.c
     counted = select(
         func.count().filter(c.submission_deadline > now).label("accepting"),

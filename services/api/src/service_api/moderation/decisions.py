@@ -30,8 +30,8 @@ _KINDS: Final = ", ".join(WithheldKind)
 
 
 def _withhold(environment: Environment, kind: str, subject: str, reason: str | None, until: str | None) -> None:
-    """Withhold a text. A decision on a text that is withheld already replaces the former one, and keeps its
-    beginning.
+    """Withhold a text. A decision on a text that is already withheld replaces the earlier decision and keeps its
+    start.
     """
     try:
         found, ends = WithheldKind(kind), None if until is None else datetime.fromisoformat(until)
@@ -44,7 +44,7 @@ def _withhold(environment: Environment, kind: str, subject: str, reason: str | N
         ends = ends.replace(tzinfo=UTC)
     with _deciding(environment) as connection:
         if ends is not None and ends <= connection.execute(select(func.now())).scalar_one():
-            sys.exit("--until is in the past; show-again ends what is withheld")
+            sys.exit("--until is in the past; to show a text again use show-again")
         commitment, bounty_id = _subject(connection, found, subject)
         of_it = (_C.kind == found.value) & (_C.subject == commitment)
         former = connection.execute(select(_W).where(COUNTS, of_it)).first()
@@ -70,7 +70,7 @@ def _show_again(environment: Environment, kind: str, subject: str) -> None:
     with _deciding(environment) as connection:
         ended = update(_W).where(COUNTS, _C.kind == kind, named).values(ended_at=func.now())
         if not connection.execute(ended).rowcount:
-            sys.exit(f"{kind} {subject} is not withheld by a decision of its own; see /api/withheld")
+            sys.exit(f"{kind} {subject} is not withheld by its own decision; see /api/withheld")
     log.get_logger(__name__).warning("text is shown again", kind=kind, subject=subject)
     print(f"{kind} {subject}: shown again")  # noqa: T201
 
@@ -86,7 +86,7 @@ def _deciding(environment: Environment) -> Iterator[Connection]:
 
 
 def _subject(connection: Connection, kind: WithheldKind, given: str) -> tuple[str, int | None]:
-    """Return the commitment or account that is named, and its bounty; end the command if there is no such text."""
+    """Return the named commitment or account, and its bounty; end the command if there is no such text."""
     b, written = t.bounties.c, app.written_verdicts.c
     try:
         match kind:
@@ -103,7 +103,7 @@ def _subject(connection: Connection, kind: WithheldKind, given: str) -> tuple[st
                 of_bounty = connection.execute(recorded.union_all(kept).limit(1)).scalar()
                 if of_bounty is not None:
                     return commitment, of_bounty
-                sys.exit(f"no Verdict with the commitment {commitment} is recorded or held here")
+                sys.exit(f"no Verdict with the commitment {commitment} is recorded or stored here")
             case WithheldKind.ACCOUNT:
                 account, m = parse_address(given), t.roster_members.c
                 posted = select(b.bounty_id).where(b.poster == account).exists()
@@ -111,7 +111,7 @@ def _subject(connection: Connection, kind: WithheldKind, given: str) -> tuple[st
                     select(posted | select(m.guardian).where(m.guardian == account).exists())
                 ).scalar():
                     return account, None
-                sys.exit(f"{account} has posted no bounty and is on no roster: there is no text of it here")
+                sys.exit(f"{account} has posted no bounty and is on no roster: this service has no text of it")
     except ValueError as error:
         sys.exit(f"{kind} {given}: must be {error}")
 
@@ -121,12 +121,12 @@ _SUBJECT: Final = {
     "subject": "the number of the bounty, the report_commitment of the Verdict, or the address of the account",
 }
 WITHHOLD: Final = Process(
-    "do not show a text of others here, visibly and until a time; facts of the chain stay as they are",
+    "withhold a text by others here, visibly and optionally until a time; facts on chain are not affected",
     _withhold,
     _SUBJECT
     | {
         "--reason": "why, for anyone who would have seen the text",
-        "--until": "a date, or a time in ISO 8601, UTC, from which on it is shown again; without it until show-again",
+        "--until": "a date or an ISO 8601 time (UTC) from which it is shown again; by default until show-again",
     },
 )
 SHOW_AGAIN: Final = Process("show a text again that was withheld", _show_again, _SUBJECT)

@@ -33,7 +33,7 @@ Text = ColumnElement[str]
 
 
 def is_page_shown(commitment: Text, poster: Text) -> ColumnElement[bool]:
-    """Return whether a bounty's page is shown, by the commitment and the Poster that the chain has."""
+    """Return whether a bounty's page is shown, by its commitment and Poster on chain."""
     return and_(commitment.not_in(_subjects(WithheldKind.BOUNTY)), poster.not_in(_subjects(WithheldKind.ACCOUNT)))
 
 
@@ -99,7 +99,7 @@ def _of_first(shown: ColumnElement[Any], kind: WithheldKind, commitment: Text, a
 
 
 def _concerned(kind: WithheldKind, commitment: Text, account: Text) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the decisions on a text itself, and those on all text of its author."""
+    """Return the decisions on a text itself, and those on all texts of its author."""
     return (
         and_(_W.kind == kind.value, _W.subject == commitment),
         and_(_W.kind == WithheldKind.ACCOUNT.value, _W.subject == account),

@@ -29,7 +29,7 @@ _INTRODUCTION: Final = (
     "It never authorizes money movement and never decides an outcome. Signed operations take one EIP-712 signature "
     "over the exact request, in the header `Authorization: Service-Approval "
     "<base64(address~signature~blockNumber~blockHash)>`; docs/authentication.md describes it with test vectors. "
-    "A path that is none of these answers 404 `route_not_found`, another method of one 405 `method_not_allowed`."
+    "An unknown path answers 404 `route_not_found`; a wrong method answers 405 `method_not_allowed`."
 )
 _SIGNATURE: Final = "ServiceApproval"
 _AUTHORIZATION: Final = {

@@ -35,7 +35,7 @@ routes = Blueprint("agents", __name__)
 @routes.get("/agents.md")
 @public
 def get_agents() -> Response:
-    """Answer how an agent takes part, in one file."""
+    """Answer with a guide for agents, in one file."""
     return _answer(_AGENTS, "text/markdown; charset=utf-8")
 
 
@@ -50,7 +50,7 @@ def get_llms() -> Response:
 @routes.get("/.well-known/security.txt")
 @public
 def get_security() -> Response:
-    """Answer whom to tell of a weakness; 404 if the operator names nobody."""
+    """Answer where to report a vulnerability; 404 if the operator names no contact."""
     found = provided(PageSources)
     if (contact := found.config.pages.security_contact) is None:
         raise NotFound

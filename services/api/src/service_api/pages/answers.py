@@ -23,7 +23,7 @@ def page(
     acting: bool = False,
     has_amounts: bool = True,
 ) -> Response:
-    """Answer with a page, and with what a reader has to know about how old that is, by the head that it was read at.
+    """Answer with a page and a note on its age, by the head at which it was read.
 
     ``acting``: a wallet can act on it. ``has_amounts``: it names the escrow token.
     """
@@ -39,19 +39,19 @@ def page(
 
 
 def static_page(template: str) -> Response:
-    """Answer with a page that needs nothing of the index."""
+    """Answer with a page that needs no data from the index."""
     return kept(lambda: text_version(render_template(template, notices=()), HTML, DOCUMENT))
 
 
 def kept(make: Callable[[], Version], policy: str = POLICY, *, has_amounts: bool = False) -> Response:
-    """Answer with a version, under a policy."""
+    """Answer with a version, with a content policy."""
     if has_amounts:
         provided(PageSources).constants.token()  # read it before others wait for the same page
     return versioned(lambda: replace(make(), headers=headers_of(policy)))
 
 
 def only_now(template: str, status: int = 200, **values: object) -> Response:
-    """Answer with a page that nobody keeps."""
+    """Answer with a page that no cache keeps."""
     response = Response(render_template(template, notices=(), **values), status, mimetype=HTML)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -55,7 +55,7 @@ REASONS: Final = {
     SettlementReason.QUORUM_NOT_REACHED: marked("Guardians recorded Verdicts, but no quorum agreed in time."),
 }
 RECORD_FAILURES: Final = {
-    "not_finalized": marked("It follows once the block that decided the bounty is finalized."),
+    "not_finalized": marked("It is available once the block that decided the bounty is finalized."),
     "index_behind": marked("The index has not read far enough yet."),
     "derivation_failed": marked(
         "The service could not derive it. Derive it from the chain yourself with service-audit."
@@ -125,7 +125,7 @@ class BountyPage:
 
 
 def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
-    """Return the page of a bounty, as one moment of the index has it."""
+    """Return the page of a bounty, from one snapshot of the index."""
     with reading(deps.engine) as connection:
         head, found = read_bounty_page(connection, deps.facts, bounty_id)
         verdicts = read_written_verdicts(connection, bounty_id)
@@ -167,7 +167,7 @@ def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
 
 
 def _milestones(detail: BountyDetail, bounty: Bounty, made: tuple[Payment, ...], now: int) -> tuple[Milestone, ...]:
-    """Return the moments of a bounty in order; leave out those that a decision made meaningless."""
+    """Return the moments of a bounty in order; omit those that a decision made meaningless."""
     facts = detail.facts
     planned = [
         Milestone(gettext("Created"), bounty.created.origin.time, is_past=True),
@@ -189,7 +189,7 @@ def _milestones(detail: BountyDetail, bounty: Bounty, made: tuple[Payment, ...],
 
 
 def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[TermDifference, ...]:
-    """Return where the page states other terms than the chain: anyone can fund a bounty with any page."""
+    """Return where the page's terms differ from the chain's: anyone can fund a bounty with any page."""
     is_no_page = challenge is not None and challenge.page is None
     return () if detail.challenge_terms is None or is_no_page else detail.challenge_terms.differences
 

@@ -49,7 +49,7 @@ class Chronicle:
     titles: Mapping[BountyId, Title]
 
     def created(self, row: BountyRow) -> Entry:
-        """Tell that a bounty was created."""
+        """Make the entry for a created bounty."""
         text = gettext(
             "The winner gets %(award)s of an escrow of %(escrow)s. Submissions close at %(time)s.",
             award=formatting.amount(row.escrow_amount - row.protocol_fee - row.guardian_fee, self.token),
@@ -61,12 +61,12 @@ class Chronicle:
         return self._entry(row, "created", marked("New: %(bounty)s"), text)
 
     def submitted(self, row: SubmissionRow) -> Entry:
-        """Tell that a Solver recorded a Submission; a later one replaces it, and is the same entry."""
+        """Make the entry for a recorded Submission; a later one replaces it under the same id."""
         text = gettext("By %(solver)s. It is sealed until the reveal point.", solver=row.solver_address)
         return self._entry(row, f"submission:{row.solver_address}", marked("Submission: %(bounty)s"), text)
 
     def judged(self, row: VerdictRow) -> Entry:
-        """Tell that a Guardian recorded a Verdict; a later one replaces it."""
+        """Make the entry for a recorded Verdict; a later one replaces it."""
         text = gettext(
             "The Verdict of the Guardian %(guardian)s: %(verdict)s.",
             guardian=row.guardian_address,
@@ -75,10 +75,10 @@ class Chronicle:
         return self._entry(row, f"verdict:{row.guardian_address}", marked("Verdict: %(bounty)s"), text)
 
     def replaced(self, row: ReplacementRow) -> Entry:
-        """Tell that a Guardian's Verdict was replaced: an entry of its own, since a thief of the key can do it, too."""
+        """Make a separate entry for a replaced Verdict, since anyone who stole the key can replace it as well."""
         text = gettext(
-            "The Verdict of the Guardian %(guardian)s was replaced: before, %(before)s; now, %(now)s. A thief of the "
-            "Guardian's key can do that, too.",
+            "The Verdict of the Guardian %(guardian)s was replaced: before, %(before)s; now, %(now)s. Anyone who "
+            "stole the Guardian's key can do that as well.",
             guardian=row.guardian_address,
             before=verdict_text(row.replaced_kind, row.replaced_solver_address),
             now=verdict_text(row.kind, row.solver_address),
@@ -87,8 +87,8 @@ class Chronicle:
         return self._entry(row, kind, marked("Verdict replaced: %(bounty)s"), text)
 
     def lost(self, row: SubmissionRow) -> Entry:
-        """Tell that the storage has lost the sealed bytes of a Submission; the entry goes once they are
-        uploaded again.
+        """Make the entry for a Submission whose sealed bytes the storage has lost; it disappears once they are uploaded
+        again.
         """
         text = gettext(
             "The service no longer has the sealed bytes of the Submission %(commitment)s by %(solver)s, so no Guardian "
@@ -102,7 +102,7 @@ class Chronicle:
         return self._entry(row, kind, marked("Sealed work lost: %(bounty)s"), text, row.lost_since)
 
     def claimed(self, row: ClaimRow) -> Entry:
-        """Tell that an amount was paid."""
+        """Make the entry for a paid amount."""
         text = gettext(
             "%(what)s: %(amount)s to %(recipient)s.",
             what=gettext(KINDS[row.kind]),
@@ -112,7 +112,7 @@ class Chronicle:
         return self._entry(row, f"claim:{row.kind}:{row.recipient}", marked("Paid: %(bounty)s"), text)
 
     def decided(self, row: BountyRow) -> Entry:
-        """Tell that a bounty ended."""
+        """Make the entry for a final bounty."""
         text = (
             gettext("Awarded to %(winner)s.", winner=row.winner_solver_address)
             if row.outcome is Outcome.AWARDED

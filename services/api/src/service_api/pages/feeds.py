@@ -59,7 +59,7 @@ class Feed:
 @routes.get("/feed.atom")
 @public
 def get_feed() -> Response:
-    """Answer what happened last in all bounties."""
+    """Answer with the latest events of all bounties."""
     read_query(allowed=frozenset())
 
     def make(deps: PageSources) -> Feed:
@@ -72,7 +72,7 @@ def get_feed() -> Response:
 @routes.get("/bounties/<bounty_id>/feed.atom")
 @public
 def get_bounty_feed(bounty_id: str) -> Response:
-    """Answer what happened last in one bounty."""
+    """Answer with the latest events of one bounty."""
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
@@ -99,7 +99,7 @@ def get_bounty_feed(bounty_id: str) -> Response:
 @routes.get("/people/<account>/feed.atom")
 @public
 def get_person_feed(account: str) -> Response:
-    """Answer what happened last with one account."""
+    """Answer with the latest events of one account."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
 
@@ -138,8 +138,8 @@ def _recent(connection: Connection) -> Happened:
 
 
 def _entries(deps: PageSources, connection: Connection, found: Happened) -> tuple[Entry, ...]:
-    """Make entries of all of it, and of each Verdict that was replaced in the same bounties, by any Guardian: the other
-    Guardians see it, too.
+    """Make entries for all of these, and for each Verdict replaced in the same bounties by any Guardian, so that the
+    other Guardians see it.
     """
     known = {row.bounty_id: row for row in (*found.created, *found.ended)}
     named = {row.bounty_id for row in found.submitted} | {row.bounty_id for row in found.judged}

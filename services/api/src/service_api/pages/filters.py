@@ -82,7 +82,7 @@ class Search:
     query: BountyQuery = _EVERYTHING
 
     def address(self, chosen: Filter | None = None, cursor: str | None = None) -> str:
-        """Return the one address of this state, or of its neighbour with other bounties or another page."""
+        """Return the canonical address of this state, or of the same state with other bounties or another page."""
         shown = chosen or self.chosen
         values = {} if shown is Filter.OPEN else {"show": shown.value}
         values |= {name: self.texts[name] for name in FIELDS if name in self.texts}
@@ -120,7 +120,9 @@ def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
         except ValueError:
             place = None
         if place is None or place.sort is not sort:
-            problems["cursor"] = gettext("This address does not continue the list. It is shown from its first page.")
+            problems["cursor"] = gettext(
+                "This address is not the next page of the list. The list is shown from its first page."
+            )
             cursor = place = None
     query = replace(_EVERYTHING, **FILTERS[chosen].query, **_asked(read), sort=sort, cursor=place)
     return Search(chosen, sort, cursor, texts, problems, query)
@@ -137,9 +139,7 @@ def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict
 
 
 def _asked(read: Mapping[str, int | str]) -> dict[str, Any]:
-    """Return the names and units of the query. Days are whole ones: the query's bounds are not part of what
-    it shows.
-    """
+    """Return the names and units of the query. Days are whole: the query's bounds themselves are excluded."""
     found: dict[str, Any] = {f"{name}_address" if name in ACCOUNTS else name: value for name, value in read.items()}
     if "from" in read:
         found["deadline_after"] = max(0, found.pop("from") - 1)
@@ -179,7 +179,7 @@ _AN_ACCOUNT: Final[Reader] = (
     marked("“%(text)s” is not an address: 0x and 40 hexadecimal digits, exactly as copied (EIP-55)."),
 )
 _READERS: Final[Mapping[str, Reader]] = {
-    "search": (_search, marked("Search for at most %(count)s letters, without line breaks or controls.")),
+    "search": (_search, marked("Search for at most %(count)s characters, without line breaks or control characters.")),
     "tag": (
         lambda text, _: parse_tag(text.lower()),
         marked("“%(text)s” is not a tag: letters a-z, digits and hyphens."),

@@ -37,7 +37,7 @@ MOST_SECONDS: Final = 253_402_300_799
 
 
 def moment(at: int) -> str:
-    """Format a time as a sentence has it: ``1 January 2030, 00:00:00 UTC``."""
+    """Format a time for a sentence: ``1 January 2030, 00:00:00 UTC``."""
     if not 0 <= at <= MOST_SECONDS:
         return gettext("second %(number)s after 1970", number=f"{at:,}")
     found = datetime.fromtimestamp(at, UTC)
@@ -51,7 +51,7 @@ def moment(at: int) -> str:
 
 
 def day(at: int) -> str:
-    """Format a time for a drawing: ``1 Jan 2030, 00:00``."""
+    """Format a short time: ``1 Jan 2030, 00:00``."""
     if not 0 <= at <= MOST_SECONDS:
         return gettext("far away")
     found = datetime.fromtimestamp(at, UTC)
@@ -94,7 +94,7 @@ def relative(at: int, now: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Format so many of a thing of ``_NOUNS``: ``1 day``, ``2 days``, ``1,000 Submissions``."""
+    """Format a count of a noun from ``_NOUNS``: ``1 day``, ``2 days``, ``1,000 Submissions``."""
     return ngettext(*_NOUNS[noun], count, count=f"{count:,}")
 
 
@@ -116,5 +116,5 @@ def percent(basis_points: int) -> str:
 
 
 def short(value: Address | Bytes32) -> str:
-    """Cut an address or hash for a place where its whole is a click away."""
+    """Shorten an address or hash where the full value is one click away."""
     return f"{value[:6]}…{value[-4:]}"

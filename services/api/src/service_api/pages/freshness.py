@@ -14,10 +14,10 @@ from service_api.pages.formatting import counted, moment, span
 from service_api.pages.texts import gettext, marked
 
 _FINAL_TERMS: Final = marked(
-    "The terms of this bounty cannot change any more: the chain has finalized the block that recorded it."
+    "The terms of this bounty can no longer change: the chain has finalized the block that recorded it."
 )
 _FINAL_OUTCOME: Final = marked(
-    "The outcome of this bounty cannot change any more: the chain has finalized the block that recorded it."
+    "The outcome of this bounty can no longer change: the chain has finalized the block that recorded it."
 )
 _OPEN_TERMS: Final = marked(
     "The terms of this bounty can still change for about %(span)s: "
@@ -38,31 +38,31 @@ class Notice:
 
 
 def notices(head: Head | None, now: UnixSeconds) -> tuple[Notice, ...]:
-    """Return the present faults. The index is not late on a chain that makes no block."""
+    """Return the current notices. The index is not behind if the chain makes no blocks."""
     if head is None:
-        lacking = gettext("Parts of this page are lacking. Reload in a minute.")
+        lacking = gettext("Parts of this page are missing. Reload in a minute.")
         return (Notice(gettext("The index cannot be read at the moment"), lacking),)
     at, age = head.block_time, now - head.block_time
     if age <= STANDS_STILL_SECONDS:
         return ()
     if head.shows_tip:
         text = gettext(
-            "Its newest block is of %(time)s, %(span)s ago. What you send now counts only in a later block, and a "
-            "deadline that passes until then has passed: a Submission or a Verdict comes too late if the next block is "
-            "later than its deadline. Claims have no deadline, and wait. If your deadline is near, send your call "
-            "by way of the settlement layer, as docs/client.md of this project explains.",
+            "Its newest block is from %(time)s, %(span)s ago. What you send now counts only in a later block. A "
+            "Submission or a Verdict comes too late if the next block is later than its deadline. Claims have no "
+            "deadline and can wait. If your deadline is near, use force "
+            "inclusion through the settlement layer, as docs/client.md of this project explains.",
             time=moment(at),
             span=span(age),
         )
-        return (Notice(gettext("The chain makes no new block"), text),)
-    text = gettext("What you see is the state of %(time)s, %(span)s ago.", time=moment(at), span=span(age))
+        return (Notice(gettext("The chain makes no new blocks"), text),)
+    text = gettext("You see the state of %(time)s, %(span)s ago.", time=moment(at), span=span(age))
     return (Notice(gettext("The index is behind the chain"), text),)
 
 
 def finality_seconds(detail: BountyDetail, changed_at: UnixSeconds, finalized_at: int) -> int:
-    """Return about how long a bounty's newest fact can still change, if finality goes on as far behind; 0 once final.
+    """Return about how long a bounty's newest fact can still change, if finality stays as far behind; 0 once final.
 
-    By the times of the fact's block and of the finalized one, which may share one.
+    It compares the times of the fact's block and of the finalized one, which may be equal.
     """
     return 0 if detail.finality is Finality.FINALIZED else max(1, changed_at - finalized_at)
 

@@ -103,12 +103,12 @@ def _read_versions(connection: Connection) -> tuple[PublishedRoster, ...]:
 
 
 def _by_conduct(guardian: Guardian) -> tuple[int, int, str]:
-    """Order by the fewest missed Verdicts, then by who was seen last."""
+    """Order by the fewest missed Verdicts, then by the most recent activity."""
     return guardian.conduct.missed, -(guardian.member.last_active_at or 0), guardian.member.guardian_address
 
 
 def _counted(decided: tuple[DecidedRow, ...], verdicts: tuple[VerdictRow, ...]) -> tuple[DecidedRow, ...]:
-    """Return the bounties of which all Verdicts are among these: those created after the oldest of them."""
+    """Return the bounties whose Verdicts are all among these: those created after the oldest of them."""
     oldest = min((each.time for each in verdicts), default=0)
     return tuple(each for each in decided if len(verdicts) < MOST_ROWS or each.time >= oldest)
 
@@ -116,8 +116,8 @@ def _counted(decided: tuple[DecidedRow, ...], verdicts: tuple[VerdictRow, ...]) 
 def conduct_of(
     versions: tuple[PublishedRoster, ...], decided: tuple[DecidedRow, ...], verdicts: tuple[VerdictRow, ...]
 ) -> dict[Address, Conduct]:
-    """Count by Guardian. A bounty that a quorum decided without a Guardian's Verdict counts as missed by that Guardian,
-    too.
+    """Count by Guardian. A bounty that a quorum decided without a Guardian's Verdict also counts as missed by that
+    Guardian.
     """
     members = {each.row.version: each.accounts for each in versions}
     given: dict[BountyId, dict[Address, VerdictRow]] = defaultdict(dict)

@@ -32,7 +32,7 @@ class Headline:
 
 
 def headline_of(facts: Facts, stage: Stage, made: Sequence[Payment]) -> Headline:
-    """Return the head of a bounty in a stage, by who is paid what."""
+    """Return the headline of a bounty at a stage, from its payments."""
     waiting = TokenAmount(sum(each.due.amount for each in made if each.claim is None)) if made else None
     if stage is Stage.AWARDED:
         act = gettext("Claim or get the work") if waiting else gettext("Get the work")

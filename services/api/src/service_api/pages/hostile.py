@@ -21,7 +21,7 @@ _MOST_OF_A_MAIL: Final = 300
 
 
 def shortened(text: str) -> str:
-    """Return the text with what is no word cut, and how much was."""
+    """Return the text with overlong runs without spaces cut, and how much was cut."""
 
     def cut(found: re.Match[str]) -> str:
         left = len(found.group()) - _SHOWN_OF_ENDLESS
@@ -32,8 +32,8 @@ def shortened(text: str) -> str:
 
 
 def outside_link(address: str) -> str | None:
-    """Return where a stranger's link leads: the host in its ASCII form, or the mail address and what else a mail would
-    have; None for any other address.
+    """Return where a stranger's link leads: the host in its ASCII form, or the mail address with its parameters; None
+    for any other address.
     """
     if readable(address) != address or "\\" in address or len(address) > 2_000:
         return None

@@ -74,7 +74,7 @@ def render(body: str) -> Markup:
 
 
 def as_text(content: bytes) -> Markup:
-    """Return bytes that are in no known form, as the text they are."""
+    """Return bytes that have no known form as plain text."""
     return Markup("<pre>{}</pre>").format(shortened(readable(content.decode("utf-8", "replace"))))
 
 
@@ -87,7 +87,7 @@ def render_line(text: str) -> Markup:
 
 
 def sanitized(html: str) -> Markup:
-    """Return only what the list lets through, whatever comes in."""
+    """Return only elements on the list, whatever the input."""
     return Markup(  # noqa: S704  # the output of the sanitizer
         nh3.clean(
             html,
@@ -104,7 +104,7 @@ def sanitized(html: str) -> Markup:
 
 
 def is_expensive(text: str) -> bool:
-    """Return whether parsing could take longer or more memory than a page may, here or in a browser."""
+    """Return whether parsing could take more time or memory than a page may, here or in a browser."""
     if text.count("\n") + text.count("|") > MAX_LINES_AND_CELLS:
         return True
     return any(text.count(mark) > MAX_BRACKETS for mark in "[]*_~`<!&\\")
@@ -123,7 +123,7 @@ def _target(token: Token) -> str | None:
 
 
 def _lower_headings(tokens: Sequence[Token]) -> None:
-    """Begin at the level below the page's own headings, and skip none, as an outline is read aloud."""
+    """Start at the level below the page's own headings and skip no level, for screen readers."""
     level = _FIRST_HEADING - 1
     for token in tokens:
         if token.type == "heading_open":

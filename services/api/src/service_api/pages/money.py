@@ -50,7 +50,7 @@ def guardian_share(facts: Facts, roster_size: int) -> TokenAmount:
 
 
 def endings(facts: Facts, roster_size: int) -> tuple[PossibleEnding, ...]:
-    """Return the endings of an open bounty; ``ValueError`` for figures that no Hub holds."""
+    """Return the endings of an open bounty; ``ValueError`` for amounts that no Hub can hold."""
     rejected = Outcome.NO_VALID_SUBMISSION
     return (
         _ending(gettext("A Submission is awarded"), facts, Outcome.AWARDED, roster_size, roster_size),
@@ -81,5 +81,5 @@ def payments(amounts: Sequence[AmountDue], claims: Sequence[ClaimRow]) -> tuple[
 
 
 def waiting_for(made: Sequence[Payment], account: Address) -> tuple[Payment, ...]:
-    """Return the amount that this account has not pulled yet."""
+    """Return the amount that this account has not claimed yet."""
     return tuple(each for each in made if each.due.recipient == account and each.claim is None)

@@ -56,7 +56,7 @@ class PersonRows:
 
     @property
     def named(self) -> frozenset[BountyId]:
-        """What it submitted to, judged or was paid for."""
+        """The bounties it submitted to, judged or was paid for."""
         submitted = frozenset(row.bounty_id for row in self.submitted)
         return submitted | {row.bounty_id for row in self.judged} | {row.bounty_id for row in self.claimed}
 
@@ -99,12 +99,12 @@ class PersonPage:
     record: AccountRecord
 
     def title(self, bounty_id: BountyId) -> Title:
-        """Of a bounty that is named on the page."""
+        """The title of a bounty that is named on the page."""
         return self.titles.get(bounty_id, NO_TITLE)
 
 
 def person_page(deps: PageSources, account: Address) -> PersonPage:
-    """Return the page of an account, also of one that the log does not have."""
+    """Return the page of an account, even of one that is not in the log."""
     now = deps.clock.now()
     with deps.facts.open() as facts:
         connection, head = facts.connection, facts.head
@@ -136,7 +136,7 @@ def person_page(deps: PageSources, account: Address) -> PersonPage:
 
 
 def read_person(connection: Connection, account: Address) -> PersonRows:
-    """Return everything of one account, of each kind the newest ``MOST_OF_PERSON``."""
+    """Return everything about one account: the newest ``MOST_OF_PERSON`` of each kind."""
     most = MOST_OF_PERSON
     return PersonRows(
         read_bounties(connection, BOUNTY.poster_address == account, most=most),
@@ -147,8 +147,8 @@ def read_person(connection: Connection, account: Address) -> PersonRows:
 
 
 def _read_to_judge(connection: Connection, guardian: Address, now: UnixSeconds) -> ToJudge:
-    """Read the bounties that can be judged, and those that can be soon, the earliest deadline first. Anyone can fill a
-    list of the newest for gas.
+    """Read the bounties that can be judged now or soon, the earliest deadline first. Anyone can fill a
+    list of the newest ones for the price of gas.
     """
     o, b, s = t.open_bounties.c, t.bounties.c, t.submissions.c
     versions = connection.execute(select(MEMBER.version).where(MEMBER.guardian_address == guardian)).scalars().all()
@@ -164,7 +164,7 @@ def _read_to_judge(connection: Connection, guardian: Address, now: UnixSeconds) 
 
 
 def _read_without_work(connection: Connection, account: Address, head: Head) -> frozenset[BountyId]:
-    """Read the account's bounties that end without a Submission: anybody may settle them from their deadline on."""
+    """Read the account's bounties that end without a Submission: anyone may settle them after their deadline."""
     o, b, s = t.open_bounties.c, t.bounties.c, t.submissions.c
     posted = select(o.bounty_id).join(t.bounties, b.bounty_id == o.bounty_id).where(b.poster == account)
     is_over = (o.submission_deadline <= head.block_time) & ~exists().where(s.bounty_id == o.bounty_id)
@@ -172,7 +172,7 @@ def _read_without_work(connection: Connection, account: Address, head: Head) -> 
 
 
 def _read_fees(connection: Connection, account: Address) -> tuple[BountyRow, ...]:
-    """Read the newest awards whose protocol fee is the account's, if new bounties name it, too."""
+    """Read the newest awards whose protocol fee belongs to the account, if it is still the fee recipient."""
     policy = read_fee_policy(connection)
     if policy is None or policy.recipient != account:
         return ()
@@ -182,7 +182,7 @@ def _read_fees(connection: Connection, account: Address) -> tuple[BountyRow, ...
 
 
 def _to_put_back(lost: Iterable[SubmissionRow]) -> Iterable[WaitingAct]:
-    """Return the Submissions to upload again, before everything else: without its bytes a Submission cannot win."""
+    """Return the Submissions to upload again; they come first, since a Submission cannot win without its bytes."""
     for row in lost:
         what = gettext("The service lost your sealed work: upload it again from the machine that sealed it")
         yield WaitingAct(row.bounty_id, gettext("Solver"), what, None)
@@ -222,7 +222,7 @@ def waiting_for(
 
 
 def _to_settle(account: Address, row: BountyRow, judged: Set[BountyId]) -> Iterable[tuple[str, str]]:
-    """Return who is paid once somebody has settled the bounty: nobody has to, so the escrow stays there."""
+    """Return who is paid once somebody settles the bounty: nobody has to, so the escrow waits until then."""
     if row.poster_address == account:
         yield gettext("Poster"), gettext("Settle the bounty, then claim the refund")
     elif row.bounty_id in judged:

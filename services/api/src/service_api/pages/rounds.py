@@ -58,7 +58,7 @@ class Rounds:
         self._rounds: Recent[int, Beacon] = Recent(_KEPT_SECONDS, _MOST_KEPT, clock)
 
     def info(self) -> BeaconInfo | None:
-        """Return the beacon with its clock; None if that is known from no record and no relay answers."""
+        """Return the beacon with its clock; None if no record has it and no relay answers."""
         with self._lock:
             if self._clock.monotonic() < self._undescribed_until:
                 return None
@@ -98,14 +98,14 @@ class Rounds:
 
 
 def current_rounds() -> Rounds:
-    """Return the rounds of the app that answers this request."""
+    """Return the beacon rounds of the app that answers this request."""
     return cast("Rounds", current_app.extensions[EXTENSION])
 
 
 @routes.get("/beacon/<chain_hash>/public/<number>")
 @public
 def get_round(chain_hash: str, number: str) -> Response:
-    """Answer the signature of one round; 425 before it is out."""
+    """Answer with the signature of one round; 425 before it is published."""
     read_query(allowed=frozenset())
     if _ROUND.fullmatch(number) is None:
         raise NotFound

@@ -41,9 +41,9 @@ Made = tuple[Head | None, dict[str, object]]
 @routes.get("/")
 @public
 def get_list() -> PlainResponse:
-    """Answer bounties; search, filters, order; what all bounties come to.
+    """Answer with the list of bounties: search, filters, order, totals.
 
-    A form sends its empty fields, too: each state has one address, without them.
+    A form also sends its empty fields: the canonical address of a state omits them.
     """
     values, deps = read_query(allowed=filters.PARAMETERS), provided(PageSources)
     token = deps.constants.token()
@@ -64,7 +64,7 @@ def get_list() -> PlainResponse:
 @routes.get("/bounties")
 @public
 def get_bounties() -> PlainResponse:
-    """Lead to the list: this is the address of a bounty, shortened by hand."""
+    """Redirect to the list: this is the address of a bounty, shortened by hand."""
     read_query(allowed=frozenset())
     return redirect("/", 301)
 
@@ -72,7 +72,7 @@ def get_bounties() -> PlainResponse:
 @routes.get("/people")
 @public
 def get_people() -> PlainResponse:
-    """Lead to where an account is looked for: this is an account's address, shortened."""
+    """Redirect to the search for an account: this is an account's address, shortened."""
     read_query(allowed=frozenset())
     return redirect("/find", 301)
 
@@ -80,7 +80,7 @@ def get_people() -> PlainResponse:
 @routes.get("/find")
 @public
 def find() -> PlainResponse:
-    """Lead to a bounty by its number, to an account by its address; search for other text of `q`."""
+    """Redirect to a bounty by its number or an account by its address; search for any other text in `q`."""
     text = read_query(allowed=frozenset({"q"})).get("q", "").strip()
     number = re.fullmatch(r"#?([1-9][0-9]{0,18})", text)
     if number is not None:
@@ -96,8 +96,8 @@ def find() -> PlainResponse:
 @routes.get("/bounties/<bounty_id>")
 @public
 def get_bounty(bounty_id: str) -> Response:
-    """Answer state, award, deadline, reasons, challenge, timeline, money, Guardians, Submissions, record, how to check
-    it.
+    """Answer with state, award, deadline, reasons, challenge, timeline, money, Guardians, Submissions, record, and how
+    to check them.
     """
     read_query(allowed=frozenset())
     number, deps = parsed_bounty_id(bounty_id), provided(PageSources)
@@ -117,7 +117,7 @@ def get_bounty(bounty_id: str) -> Response:
 @routes.get("/bounties/<bounty_id>/challenge.md")
 @public
 def get_challenge(bounty_id: str) -> Response:
-    """Answer the exact bytes of a challenge page, to be saved and hashed; only verified ones."""
+    """Answer with the exact bytes of a challenge page, to be saved and hashed; only verified ones."""
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
@@ -136,7 +136,7 @@ def get_challenge(bounty_id: str) -> Response:
 @routes.get("/people/<account>")
 @public
 def get_person(account: str) -> Response | PlainResponse:
-    """Answer what waits for an account; what it posted, submitted, judged and was paid."""
+    """Answer what an account can do now; what it posted, submitted, judged and was paid."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
     if account != address:
@@ -246,7 +246,7 @@ def _wallet(
 
 
 def _stated(deps: PageSources) -> tuple[Head | None, wallets.StatedTerms | None]:
-    """Return the terms for the form of a page, each None while it cannot be read: a wallet reads them, too."""
+    """Return the terms for the page's form, each None while it cannot be read: a wallet reads them as well."""
     head = None
     try:
         with deps.facts.open() as facts:
@@ -259,7 +259,7 @@ def _stated(deps: PageSources) -> tuple[Head | None, wallets.StatedTerms | None]
 
 
 def parsed_bounty_id(text: str) -> BountyId:
-    """Parse a bounty's number in a path; no page for anything else."""
+    """Parse a bounty's number in a path; 404 for anything else."""
     try:
         return parse_bounty_id(text)
     except ValueError:
@@ -267,7 +267,7 @@ def parsed_bounty_id(text: str) -> BountyId:
 
 
 def parsed_account(text: str) -> Address:
-    """Parse an account in a path; no page for anything else."""
+    """Parse an account in a path; 404 for anything else."""
     try:
         return parse_address(text)
     except ValueError:

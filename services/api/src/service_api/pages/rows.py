@@ -176,7 +176,7 @@ def read_rows(
 
 
 def read_lost(connection: Connection, of: Condition) -> tuple[SubmissionRow, ...]:
-    """Return the Submissions of a bounty or a Solver whose sealed bytes the storage has no longer."""
+    """Return the Submissions of a bounty or a Solver whose sealed bytes the storage has lost."""
     return read_rows(connection, SubmissionRow, of, SUBMISSION.lost_since.is_not(None), most=MOST_LOST)
 
 
@@ -199,8 +199,8 @@ def read_bounties_by_id(connection: Connection, ids: Collection[BountyId]) -> Ma
 
 
 def _bounties() -> Select[Any]:
-    """Select the columns of a bounty with its title. The texts are looked up row by row: joined, the database would
-    read through those of all bounties for some hundreds.
+    """Select the columns of a bounty with its title. The texts are looked up row by row: with a join, the database
+    would read those of all bounties to get a few hundred.
     """
     names = [name for name in _readers(BountyRow) if name != "title"]
     texts = app.challenge_summaries.c
@@ -261,7 +261,7 @@ def _made(shape: type[T], row: Any, **more: object) -> T:
 
 
 def _readers(shape: type) -> Mapping[str, Callable[[Any], object]]:
-    """Return, by the name of each field of a shape, how its column's value is read."""
+    """Return, for each field of a shape, the function that reads its column's value."""
     return _READERS[shape]
 
 

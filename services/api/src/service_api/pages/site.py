@@ -88,7 +88,7 @@ def _with_policy(response: Response) -> Response:
 
 
 def _without_slash() -> PlainResponse | None:
-    """Lead from an address of the pages with a slash at its end to the one that it means."""
+    """Redirect from a page's address with a trailing slash to the address without it."""
     path = request.path.removesuffix("/")
     if request.url_rule is not None or path == request.path or path.startswith("//") or not path or not _is_page():
         return None
@@ -110,7 +110,7 @@ def _problem(error: ServiceError) -> Response | None:
 
 def _words(error: ServiceError) -> tuple[str, str]:
     if error.code == "rate_limit_reached":
-        text = gettext("Your network address has asked for more pages than one may in a minute. Wait a minute.")
+        text = gettext("Your network address has asked for more pages than the limit for one minute. Wait a minute.")
     elif error.code == "bounty_not_found":
         text = gettext("Check the address. A bounty has a page once it is on chain.")
     elif error.code == "route_not_found":
@@ -124,7 +124,8 @@ def _words(error: ServiceError) -> tuple[str, str]:
         )
     elif error.status == 503 and error.code != "service_overloaded":
         text = gettext(
-            "These pages show what the service has read of the chain, and that cannot be had at the moment. Bounties, "
+            "These pages show what the service has read from the chain, and that is unavailable at the moment. "
+            "Bounties, "
             "money and deadlines are on the chain and are not affected. Try again in a minute."
         )
         return _AWAY, text

@@ -38,7 +38,7 @@ MEANINGS: Final = {
     Stage.ACCEPTING: marked("Solvers can submit sealed work. Nobody can read it before the reveal point."),
     Stage.SEALED: marked("Submissions are closed. Nobody can open them before the reveal point."),
     Stage.JUDGING: marked("The Guardians of the roster open the Submissions and record their Verdicts."),
-    Stage.DUE: marked("Nothing can be submitted or judged any more. Anyone can settle the bounty on chain."),
+    Stage.DUE: marked("Nothing more can be submitted or judged. Anyone can settle the bounty on chain."),
     Stage.AWARDED: marked("A quorum of Guardians awarded one Submission. The outcome is final on chain."),
     Stage.REJECTED: marked("The bounty ended without an award. The outcome is final on chain."),
 }
@@ -67,7 +67,7 @@ def stage_of(terms: Facts | BountyRow, now: int, *, has_submissions: bool) -> St
 
 
 def next_deadline(terms: Facts | BountyRow, stage: Stage) -> Deadline | None:
-    """Return the next event by the clock; none once time is up."""
+    """Return the next deadline; None once time is up."""
     if stage is Stage.ACCEPTING:
         return Deadline(gettext("Submissions close"), terms.submission_deadline, gettext("closes"))
     if stage is Stage.SEALED:

@@ -20,18 +20,18 @@ class Health:
 
 FOLLOWING: Final = Health(marked("Everything answers"), "accepting")
 BEHIND: Final = Health(marked("The index is behind"), "judging")
-STILL: Final = Health(marked("The chain makes no new block"), "judging")
+STILL: Final = Health(marked("The chain makes no new blocks"), "judging")
 
 
 def health_of(status: DeploymentStatus) -> Health:
-    """Return the state of an index that can be read, or of a chain that makes no new block."""
+    """Return the state of a readable index, or of a chain that makes no new blocks."""
     if status.chain_head is not None and status.chain_head.stands_still:
         return STILL
     return BEHIND if status.state is IndexState.BEHIND else FOLLOWING
 
 
 def paid_of(totals: DeploymentTotals) -> int:
-    """Return what was paid to all parties together."""
+    """Return the total paid to all parties."""
     return totals.awards_paid + totals.refunds_paid + totals.guardian_fees_paid + totals.protocol_fees_paid
 
 

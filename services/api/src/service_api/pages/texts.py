@@ -47,7 +47,7 @@ class _Catalogue(GNUTranslations):
         return list(self._catalog.items())
 
     def form(self, count: int) -> int:
-        """Return which form of a plural a count takes."""
+        """Return which plural form a count takes."""
         return int(self.plural(count))  # type: ignore[attr-defined]
 
 
@@ -60,7 +60,7 @@ class Texts:
 
     @property
     def direction(self) -> str:
-        """In which direction the language is written, as HTML names it."""
+        """The writing direction of the language, as HTML names it."""
         language, *further = self.language.split("-")
         scripts = [each for each in further if len(each) == 4]
         is_reversed = scripts[0] in _RIGHT_TO_LEFT_SCRIPTS if scripts else language in _RIGHT_TO_LEFT
@@ -80,7 +80,7 @@ def parse_language(text: str) -> str:
 def read_texts(language: str, folder: Path | None) -> Texts:
     """Read the texts of a language, of the catalogues in ``folder`` or of those of this package.
 
-    Raises ``ValueError`` where there is none, or one that cannot be read.
+    Raises ``ValueError`` if there is none, or if it cannot be read.
     """
     if language == ENGLISH.language:
         return ENGLISH
@@ -116,7 +116,7 @@ def script_words(texts: Texts) -> dict[str, object] | None:
 
 
 def install_texts(app: Flask, texts: Texts) -> None:
-    """Let ``app`` speak a language: what it shows by ``gettext``, and its templates."""
+    """Set the language of ``app``: its ``gettext`` texts and its templates."""
     app.extensions[_EXTENSION] = texts
     app.jinja_env.policies["ext.i18n.trimmed"] = True
     app.jinja_env.add_extension("jinja2.ext.i18n")
@@ -135,7 +135,9 @@ def current_texts() -> Texts:
 
 
 def gettext(message: str, /, **values: object) -> str:
-    """Translate a text into the language of the pages, with its values. It is plain text: a template escapes it."""
+    """Translate a text into the language of the pages, with its values. The result is plain text: a template escapes
+    it.
+    """
     return current_texts().translations.gettext(message) % values
 
 

@@ -33,7 +33,7 @@ NO_TITLE: Final = Title(None)
 def stated_title(
     title: str | None, summary: str | None, tags: Iterable[str] | None, withheld: Withheld | None
 ) -> Title:
-    """Return what a list shows of a page; for a withheld one the reason alone."""
+    """Return what a list shows of a page; for a withheld one only the reason."""
     if withheld is not None or title is None:
         return Title(None, withheld=withheld)
     return Title(readable_line(title), readable_line(summary or ""), tuple(tags or ()))
@@ -55,7 +55,7 @@ class Challenge:
 
     @cached_property
     def body(self) -> Markup:
-        """The rendered body; the bytes as text where they are no page."""
+        """The rendered body; the bytes as text if they are not a page."""
         return as_text(self.content) if self.page is None else render(self.page.body)
 
     @property

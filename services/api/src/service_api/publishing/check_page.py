@@ -45,7 +45,7 @@ class PageChecks:
         self._places = Places()
 
     def check(self, page: bytes) -> PageFindings:
-        """Return the answer of ``check``: all that is found, at most as many issues as any answer shows."""
+        """Return the answer of ``check``: everything found, up to the number of issues that any answer shows."""
         try:
             challenge = parse_challenge(page)
         except ServiceError as error:

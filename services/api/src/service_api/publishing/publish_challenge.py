@@ -60,8 +60,8 @@ def require_publications(config: ApiConfig) -> None:
     if not config.takes_publications:
         raise ServiceError(
             "invalid_bounty_challenge",
-            "This deployment takes no new bounties.",
-            next_action="Check and publish it at another deployment.",
+            "This deployment accepts no new bounties.",
+            next_action="Check and publish the page at another deployment.",
         )
 
 
@@ -138,7 +138,7 @@ class Publishing:
 
 
 def _process_once(engine: Engine, request: VerifiedRequest) -> None:
-    """Refuse an approval that was processed before. Its row survives a lost Redis."""
+    """Refuse an approval that was processed before. Its row survives the loss of Redis."""
     values = {"approval_digest": request.approval_digest, "block_number": request.block_number}
     row = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
     with writing(engine) as connection:
@@ -161,7 +161,7 @@ def _offer(source: FactSource, poster: Address) -> Offer:
 
 
 def shown_time(at: int) -> str:
-    """Format a time of a page's terms for people, however far away it is."""
+    """Format a time in a page's terms for people, however far away it is."""
     try:
         return iso_utc(at)
     except (ValueError, OverflowError, OSError):

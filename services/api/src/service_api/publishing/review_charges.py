@@ -36,9 +36,9 @@ class Charge:
 
 
 def charge(engine: Engine, quota: int, identifier: Bytes32, poster: Address) -> Charge:
-    """Charge this review once, of so many in a window.
+    """Charge this review once, up to a number per window.
 
-    Raises 429 with the moment when a charge runs out of the window.
+    Raises 429 with the time at which a charge leaves the window.
     """
     c = t.review_charges.c
     attempt = secrets.token_hex(16)
@@ -67,7 +67,7 @@ def charge(engine: Engine, quota: int, identifier: Bytes32, poster: Address) -> 
 
 
 def refund(engine: Engine, attempt: str | None) -> None:
-    """Take back the charge of an attempt that ended without a judgement, unless another one got there meanwhile."""
+    """Refund the charge of an attempt that ended without a judgement, unless another attempt succeeded meanwhile."""
     if attempt is not None:
         c = t.review_charges.c
         judged = select(reviews.c.review_id).where(reviews.c.review_id == c.review_id).exists()

@@ -78,7 +78,7 @@ class Reviews:
             with self._places.hold("waiting", MAX_WAITING, refusal=full):
                 known = self._started_or_joined(asked)
         if known:
-            refusal = "The readiness review found what has to be clearer."
+            refusal = "The readiness review found points that must be clearer."
             raise ServiceError("bounty_challenge_not_ready", refusal, issues=known)
         rubric = current_rubric()
         return ReviewReference(asked.review_id, rubric.version, rubric.hash)
@@ -105,7 +105,7 @@ class Reviews:
         return known
 
     def _result(self, identifier: str) -> list[Issue] | None:
-        """Return the issues that were found, none of a ready page; None while there is no judgement."""
+        """Return the issues found, none for a ready page; None while there is no judgement."""
         found = select(reviews.c.issues).where(reviews.c.review_id == identifier)
         with reading(self._engine) as connection:
             issues = connection.execute(found).scalar()
@@ -123,8 +123,8 @@ class Reviews:
         enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=later)
 
     def _wait(self, identifier: Bytes32) -> list[Issue] | ReviewEnding:
-        """Return the result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone
-        meanwhile.
+        """Return the result within the bound, read from PostgreSQL: Redis only signals when to read, and may be
+        unavailable meanwhile.
         """
         ends = time.monotonic() + self._config.review_wait_seconds
         while (left := ends - time.monotonic()) > 0:

@@ -22,7 +22,7 @@ def is_kept(engine: Engine, commitment: Bytes32) -> bool:
 
 
 def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: ChallengePage) -> None:
-    """Keep a page under its commitment, and what lists show of it."""
+    """Store a page under its commitment, with what lists show of it."""
     stored = {"content": page, "submission_deadline": challenge.submission_deadline}
     row = insert(t.challenge_pages).values(spec_commitment=commitment, pending_bytes=ROW_BYTES + len(page), **stored)
     summary = insert(t.challenge_summaries).values(spec_commitment=commitment, **shown_of(challenge))
@@ -32,6 +32,6 @@ def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: Chal
 
 
 def shown_of(challenge: ChallengePage) -> dict[str, Any]:
-    """Return what lists show of a page, and find it by, by the name of its column."""
+    """Return what lists show of a page and search in it, by column name."""
     found = folded_page(challenge.title, challenge.summary)._asdict()
     return {"title": challenge.title, "summary": challenge.summary, "tags": list(challenge.tags), **found}

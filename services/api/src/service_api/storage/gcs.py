@@ -246,7 +246,7 @@ class GcsStore:
             self._refuses_second_uploads = self._try_twice()
 
     def _try_twice(self) -> bool:
-        """Create an empty object twice, as upload URLs do; raise where the storage takes the second one, too."""
+        """Create an empty object twice, as upload URLs do; raise if the storage also accepts the second one."""
         headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": "0"}
         url = self._signed("PUT", _PROBE, _EMPTYING_SECONDS, headers=dict(headers))
         with _mapped("check"):
@@ -265,7 +265,7 @@ class GcsStore:
         self._client.close()
 
     def _emptied(self, locator: str) -> int:
-        """Return the generation of the empty object in a place; 0 if nothing is there, or something."""
+        """Return the generation of the empty object at a locator; 0 if there is none, or if it is not empty."""
         with _mapped("stat"):
             blob = self._bucket.get_blob(locator, **self._limits)
             return int(blob.generation) if blob is not None and blob.size == 0 else 0
@@ -309,7 +309,7 @@ class _BoundedAdapter(requests.adapters.HTTPAdapter):
 
 
 def _most_bytes(url: str) -> int:
-    """Return the most bytes of an answer: of a part of an object, a page of a list, or a description."""
+    """Return the maximum bytes of an answer: part of an object, a page of a list, or a description."""
     parts = urlsplit(url)
     if "alt=media" in parts.query.split("&"):
         return CHUNK_BYTES
@@ -343,7 +343,7 @@ def _transport() -> Any:
 
 
 def _requesting() -> Any:
-    """Return requests for tokens and signatures, which are repeated if the network fails."""
+    """Return a session for tokens and signatures that retries if the network fails."""
     session = requests.Session()
     session.trust_env = False
     session.mount("https://", requests.adapters.HTTPAdapter(max_retries=3))
@@ -372,7 +372,7 @@ def _expiry(url: str) -> UnixSeconds:
 
 @contextmanager
 def _mapped(action: str) -> Iterator[None]:
-    """Turn what the library raises into one error that its reader can act on."""
+    """Turn what the library raises into one error that the caller can act on."""
     try:
         yield
     except (*_FAILURES, *_MALFORMED) as error:

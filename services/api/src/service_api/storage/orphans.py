@@ -66,7 +66,9 @@ def _objects(source: FactSource, store: GcsStore) -> Iterator[ObjectInfo]:
 
 
 def _orphans(facts: HubFacts, bounty: Bounty, objects: list[ObjectInfo]) -> list[ObjectInfo]:
-    """Return the bounty's objects that no final Submission of their Solver names, or may name once it is here again."""
+    """Return the bounty's objects that no final Submission of their Solver names, or may name once its envelope is
+    restored.
+    """
     s, e = hub_index.submissions.c, t.submission_envelopes.c
     solvers = literal(list({_solver(info) for info in objects}), ARRAY(Text))
     recorded = facts.connection.execute(

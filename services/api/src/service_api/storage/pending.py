@@ -34,10 +34,10 @@ class Pending(StrEnum):
 
     @property
     def next_action(self) -> str:
-        """The sender's next step where there is no more room."""
+        """The sender's next step if there is no more room."""
         return {
-            Pending.ENVELOPES: "Record the Submission first (solver:submit --without-api), then prepare it: what is "
-            "recorded has a place.",
+            Pending.ENVELOPES: "Record the Submission first (solver:submit --without-api), then prepare it: recorded "
+            "Submissions are not limited.",
             Pending.PAGES: "Publish from an account that holds ether, or try again later.",
         }[self]
 
@@ -59,12 +59,12 @@ class PendingRoom:
         self._sums: Recent[Pending, int] = Recent(COUNTED_SECONDS, len(Pending), clock)
 
     def require(self, kind: Pending, account: Address) -> None:
-        """Raise 503 ``pending_storage_full`` if no more of a kind is kept for this account before the chain has it."""
+        """Raise 503 ``pending_storage_full`` if no more unrecorded data of a kind is kept for this account."""
         taken = self._sums.get(kind, lambda: count_pending(self._engine, kind))
         if taken >= self._most or (taken >= self._most // 2 and not self._is_on_chain(account)):
             raise ServiceError(
                 "pending_storage_full",
-                f"This deployment keeps as many {kind} as it takes before the chain has what they belong to.",
+                f"This deployment already keeps the most {kind} it takes without a matching record on chain.",
                 next_action=kind.next_action,
                 retry_after=RETRY_SECONDS,
             )
@@ -85,7 +85,7 @@ class PendingRoom:
 
 
 def count_pending(engine: Engine, kind: Pending) -> int:
-    """Count the bytes of a kind that are kept now."""
+    """Count the stored pending bytes of a kind."""
     pending = kind.table.c.pending_bytes
     # The condition lets the database use the partial index of waiting rows.
     waiting = select(func.coalesce(func.sum(pending), 0)).where(pending.is_not(None))
@@ -94,7 +94,7 @@ def count_pending(engine: Engine, kind: Pending) -> int:
 
 
 def settle_pending(engine: Engine) -> int:
-    """Stop counting what the chain has by now; return how many rows."""
+    """Stop counting what is now on chain; return how many rows."""
     settled = 0
     for kind, paid in ((Pending.ENVELOPES, is_recorded()), (Pending.PAGES, _is_funded())):
         c = kind.table.c

@@ -42,13 +42,13 @@ def read_storage_settings(reader: EnvironmentReader, bucket: str) -> StorageSett
 
 def read_bucket(reader: EnvironmentReader) -> str:
     """Read the bucket of the ciphertexts."""
-    about = "the bucket of the ciphertexts, which the pages let browsers reach"
+    about = "the bucket for ciphertexts, which the pages let browsers reach"
     return reader.required("SERVICE_STORAGE_BUCKET", parse_bucket, about)
 
 
 def read_storage_endpoint(reader: EnvironmentReader) -> str | None:
-    """Read another address of the storage's interface; None for Google's."""
-    about = "another address of the same interface"
+    """Read another endpoint with the storage's interface; None for Google's."""
+    about = "another endpoint with the same interface"
     return reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None, about, shown="Google's")
 
 

@@ -55,7 +55,7 @@ class Entity:
 def _shown(
     table: Table, key: tuple[str, ...], *columns: ColumnElement[Any], source: FromClause | None = None
 ) -> Select[Any]:
-    """Select columns of a table's rows, with the ``id`` that is made of its key, and the place in the chain."""
+    """Select columns of a table's rows, with the ``id`` made from its key, and the position in the chain."""
     c = table.c
     identity: ColumnElement[Any] = cast(c[key[0]], Text)
     for name in key[1:]:
@@ -161,7 +161,9 @@ def _verdict_replacements() -> Select[Any]:
 
 
 def _time_of_next_verdict() -> ScalarSelect[int]:
-    """Select, for a row of ``verdicts``, when its Guardian recorded another one for the bounty; null for the newest."""
+    """Select, for a row of ``verdicts``, when its Guardian recorded the next one for the bounty; null for the
+    newest.
+    """
     later, is_later = later_rows(t.verdicts, "guardian")
     found = select(later.time).where(is_later).correlate(t.verdicts)
     return found.order_by(later.block_number, later.log_index).limit(1).scalar_subquery()

@@ -59,12 +59,12 @@ def read_request(body: bytes) -> tuple[DocumentNode, GraphqlRequest]:
     request = load_json(body, GraphqlRequest, code="invalid_request")
     document = (_kept if len(request.query) <= MAX_KEPT_LETTERS else _checked)(request.query)
     if get_operation_ast(document, request.operationName or None) is None:
-        refuse("must hold one operation, or operationName must name one of it")
+        refuse("must hold one operation, or operationName must name one of its operations")
     return document, request
 
 
 def _checked(query: str) -> DocumentNode:
-    """Parse a query's document, within bounds and valid."""
+    """Parse a query's document; refuse one that is too large or invalid."""
     if _LONG_NUMBER.search(query):
         refuse("holds a number of more than 100 digits")
     try:
@@ -82,7 +82,7 @@ def _checked(query: str) -> DocumentNode:
     except GraphQLError as error:
         refuse(error.message)
     except RecursionError:
-        refuse("is nested too deep")
+        refuse("is nested too deeply")
     return document
 
 
@@ -100,7 +100,7 @@ def refuse(what: str) -> NoReturn:
 def _measure(selections: SelectionSetNode, fragments: Fragments, *, is_meta: bool) -> None:
     """Refuse selections that are too large with every fragment written out.
 
-    ``is_meta`` is whether they are of ``__schema`` or ``__type``, whose answers nothing else bounds.
+    ``is_meta`` says whether they belong to ``__schema`` or ``__type``, whose answers nothing else limits.
     """
     introspections, named = 0, Counter[tuple[str, ...]]()
     for node, place, names in _written_out(selections, fragments):

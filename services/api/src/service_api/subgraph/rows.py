@@ -112,7 +112,7 @@ class Reads:
         return rows
 
     def spend(self, rows: Sequence[Row], fields: Mapping[str, str]) -> None:
-        """Count the bytes of rows each time that they are in the answer; 400 if it becomes too large."""
+        """Count the bytes of rows each time they appear in the answer; 400 if it becomes too large."""
         plain = _VALUE_BYTES + sum(len(key) + _VALUE_BYTES for key in fields)
         texts = [name for name in fields.values() if name in _TEXTS]
         self.answer_bytes -= _VALUE_BYTES + len(rows) * plain
@@ -123,7 +123,7 @@ class Reads:
 
 
 def overloaded(what: str) -> ServiceError:
-    """Return the error for a query that takes more than there is at the moment."""
+    """Return the error for a query that needs more resources than are free."""
     return ServiceError("service_overloaded", f"{what} Ask for less, or try again later.", retry_after=2)
 
 
@@ -133,8 +133,8 @@ def resolve(source: Any, info: GraphQLResolveInfo[Reads], **arguments: Any) -> o
         return source[info.field_name]
     reads, wanted = info.context, (arguments.get("block") or {}).get("number_gte", 0)
     if wanted > reads.head.block_number:
-        message = f"The index has reached block {reads.head.block_number}, and the query asks for {wanted}."
-        raise ServiceError("bounty_projection_unavailable", f"{message} Ask again soon.", retry_after=2)
+        message = f"The index has reached only block {reads.head.block_number}; the query asks for {wanted}."
+        raise ServiceError("bounty_projection_unavailable", f"{message} Try again soon.", retry_after=2)
     kind = get_named_type(info.return_type).name
     if kind == "_Meta_":
         return _meta(reads.head)
@@ -153,7 +153,7 @@ def _meta(head: Head) -> dict[str, object]:
 
 
 def _whole(info: GraphQLResolveInfo[Reads], kind: str, arguments: dict[str, Any]) -> list[Row]:
-    """Return the rows of a field at the top of a query."""
+    """Return the rows of a top-level field of a query."""
     entity, fields = ENTITIES[kind], _fields(info)
     order: list[ColumnElement[Any]]
     if "id" in arguments:
@@ -214,7 +214,7 @@ def _fields(info: GraphQLResolveInfo[Reads]) -> dict[str, str]:
 
 
 def _page(kind: str, given: dict[str, Any]) -> tuple[int, int, list[ColumnElement[bool]], list[ColumnElement[Any]]]:
-    """Return how many rows of a list to show after how many, their conditions and their order."""
+    """Return how many rows of a list to show, how many to skip, their conditions and their order."""
     entity = ENTITIES[kind]
     first, skip = given.get("first"), given.get("skip")
     first, skip = DEFAULT_FIRST if first is None else first, 0 if skip is None else skip
@@ -257,7 +257,7 @@ def _condition(kind: str, key: str, value: object) -> ColumnElement[bool]:
 
 
 def _identified(entity: Entity, ids: list[object]) -> ColumnElement[bool]:
-    """Return whether a row has one of these ids, by the columns that an id is made of, which the indexes know."""
+    """Return whether a row has one of these ids, by the indexed columns from which an id is made."""
     columns = [entity.rows.c[name] for name in entity.key]
     found = [parts for each in ids if (parts := _parts(columns, _text(each))) is not None]
     return tuple_(*columns).in_(found) if found else false()
@@ -296,5 +296,5 @@ def _text(value: object) -> str:
     """Return a string that PostgreSQL can compare: it holds no NUL and no half of a surrogate pair."""
     written = str(value)
     if "\0" in written or any("\ud800" <= character <= "\udfff" for character in written):
-        refuse("a string holds a character that no value of the index has")
+        refuse("a string holds a character that no value of the index can have")
     return written

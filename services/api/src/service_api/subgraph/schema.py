@@ -32,21 +32,21 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], ColumnElement[bool]]]] = {
 _LISTED: Final = ("_in", "_not_in", "_contains")
 _TYPES: Final = files(__package__).joinpath("schema.graphql").read_text(encoding="utf-8")
 _LIST: Final = """(
-    \"""What rows must have, all of it.\"""
+    \"""Conditions that each row must meet.\"""
     where: {0}_filter
-    \"""By which field; without it the first one.\"""
+    \"""The field to order by; by default the first one.\"""
     orderBy: {0}_orderBy
-    \"""Which end comes first.\"""
+    \"""Ascending or descending.\"""
     orderDirection: OrderDirection = asc
     \"""How many rows: 1 to 1,000.\"""
     first: Int = 100
-    \"""How many are left out before: 0 to 5,000.\"""
+    \"""How many rows to skip: 0 to 5,000.\"""
     skip: Int = 0{1}
 ): [{0}!]!"""
 _BLOCK: Final = """
-    \"""Refuse to answer before the index has reached this block, with 503 and when to ask again.\"""
+    \"""Until the index has reached this block, answer 503 and when to retry.\"""
     block: Block_height"""
-_FILTERS: Final = "By a field's own value, or with an operator behind its name. null is: has no value; _not: has one."
+_FILTERS: Final = "A field's own value, or an operator after its name. null means no value; with _not, any value."
 
 
 @cache
@@ -65,8 +65,8 @@ def _query(types: Mapping[str, GraphQLNamedType]) -> str:
     for name, entity in ENTITIES.items():
         single = re.sub("(?<!^)[A-Z]", lambda capital: f"_{capital[0]}", name).lower()
         fields += [f'"""{types[name].description}"""', entity.plural + _LIST.format(name, _BLOCK)]
-        fields += ['"""The one of this id."""', f'{single}("""The row\'s own id."""\nid: ID!{_BLOCK}): {name}']
-    fields += ['"""The moment of the index that the answer is of."""', f"_meta({_BLOCK}): _Meta_!"]
+        fields += ['"""The row with this id."""', f'{single}("""The row\'s own id."""\nid: ID!{_BLOCK}): {name}']
+    fields += ['"""The state of the index that the answer shows."""', f"_meta({_BLOCK}): _Meta_!"]
     return '"""The indexed Hub log."""\ntype Query {\n' + "\n".join(fields) + "\n}"
 
 

@@ -65,14 +65,16 @@ class Ciphertexts:
             raise _not_uploaded("is not in place: nothing is uploaded, or other bytes were and have been removed")
         if not self._is_announced(found, wanted, by_solver=True):
             if self.known_good(found) is not None:
-                raise _not_uploaded("is in place, but its verified bytes have another length than this envelope states")
+                raise _not_uploaded(
+                    "is in place, but its verified bytes do not have the length stated in this envelope"
+                )
             raise _not_uploaded("was uploaded with other bytes and has been removed; upload it again")
 
     def make_place(self, wanted: CiphertextReference) -> None:
-        """Remove other bytes from the place of recorded work, for its Solver to upload it; 503 while it is unknown what
-        is there.
+        """Remove wrong bytes from the locator of recorded work, so that its Solver can upload it; 503 while it is
+        unknown what is there.
 
-        The Solver is charged before for an upload of as many bytes; what was hashed once is known or gone.
+        The Solver is charged beforehand for an upload of that size; whatever was hashed is then known or gone.
         """
         found = self.store.stat(wanted.storage_locator)
         if found is not None:
@@ -84,15 +86,17 @@ class Ciphertexts:
         if found is None or (not found.encoded and found.byte_length == wanted.byte_length):
             return
         if (known := self.known_good(found)) is not None:
-            message = f"must be {known.byte_length}: that ciphertext is in place already"
+            message = f"must be {known.byte_length}: the ciphertext with that digest is already in place"
             issue = Issue("ciphertext_byte_length", message)
-            raise ServiceError("invalid_solver_submission", "The digest belongs to another length.", issues=[issue])
+            raise ServiceError(
+                "invalid_solver_submission", "The ciphertext with this digest has another length.", issues=[issue]
+            )
         self.store.empty(wanted.storage_locator, generation=found.generation)
 
     def generation_of(self, wanted: CiphertextReference, *, may_hash: bool = True) -> int:
         """Return the generation that holds the bytes of a recorded Submission; raise if the storage has lost them.
 
-        Unless the request ``may_hash``, a generation that nobody has hashed is left to the queue:
+        Unless the request ``may_hash``, a generation that was never hashed is left to the queue:
         ``storage_verification_pending``.
         """
         found = self.store.stat(wanted.storage_locator)
@@ -101,7 +105,7 @@ class Ciphertexts:
         if found is None or not self._is_announced(found, wanted, may_hash=may_hash):
             raise ServiceError(
                 "solver_submission_content_invalid",
-                "The storage does not hold the ciphertext of this Submission any more.",
+                "The storage no longer holds the ciphertext of this Submission.",
                 next_action="Ask the Solver or another Guardian for the sealed bytes; the commitment proves them.",
             )
         return found.generation
@@ -114,8 +118,8 @@ class Ciphertexts:
         *,
         may_delete_recorded: bool = False,
     ) -> Verification:
-        """Hash one generation, keep a good result, delete a bad object. A bad object of recorded work is noted instead,
-        and known to readers for a while.
+        """Hash one generation, store a good result, delete a bad object. A bad object of recorded work is noted
+        instead, and reported to readers for a while.
         """
         result = verify_object(
             self.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length, keep_going=keep_going
@@ -136,7 +140,7 @@ class Ciphertexts:
         return result
 
     def known_good(self, info: ObjectInfo) -> CiphertextReference | None:
-        """Return the result of hashing this very generation; None if it was never hashed."""
+        """Return the result of hashing this generation; None if it was never hashed."""
         v = t.verified_objects.c
         found = select(v.sha256, v.byte_length).where(
             v.storage_locator == info.locator, v.generation == info.generation
@@ -148,8 +152,8 @@ class Ciphertexts:
     def _is_announced(
         self, info: ObjectInfo, wanted: CiphertextReference, *, may_hash: bool = True, by_solver: bool = False
     ) -> bool:
-        """Return whether the stored bytes are the announced ones. An object that never was and is not is removed; one
-        of recorded work only if its Solver asks.
+        """Return whether the stored bytes are the announced ones. A wrong object is removed, but one of recorded work
+        only if its Solver asks.
         """
         if (known := self.known_good(info)) is not None:
             return known == wanted
@@ -168,8 +172,9 @@ class Ciphertexts:
         return result is Verification.MATCHES
 
     def _verify_now(self, info: ObjectInfo, wanted: CiphertextReference, *, by_solver: bool) -> Verification:
-        """Hash within the request's bound, unless the queue is at it, an earlier request could not end it, or this
-        process hashes as much as it may. A job that waits behind another holds up nothing that a request can hash.
+        """Hash within the request's limit, unless the queue is doing it, an earlier request could not finish it, or
+        this process already hashes as much as it may. A job that waits behind another does not delay what a request can
+        hash.
         """
         if is_running(self.engine, _job_id(info, wanted)) or self._is_noted(_tried_key(info)):
             return Verification.UNFINISHED
@@ -193,7 +198,7 @@ class Ciphertexts:
 
 
 def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference) -> bool:
-    """Keep that this generation is these bytes; return whether it was new."""
+    """Store that this generation holds these bytes; return whether that was new."""
     v = t.verified_objects
     row = {"sha256": wanted.sha256, "byte_length": wanted.byte_length}
     kept = insert(v).values(storage_locator=info.locator, generation=info.generation, **row)
@@ -202,7 +207,7 @@ def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference)
 
 
 def _note_lost(engine: Engine, locator: str) -> bool:
-    """Note the active work that names this place as lost; return whether any recorded one does."""
+    """Note the active work at this locator as lost; return whether any recorded work is there."""
     e = t.submission_envelopes.c
     columns = e.bounty_id, e.solver, e.submission_commitment, is_active().label("active")
     named = select(*columns).where(e.storage_locator == locator, is_recorded())
@@ -216,7 +221,7 @@ def _note_lost(engine: Engine, locator: str) -> bool:
 
 
 def _forget_lost(engine: Engine, locator: str) -> None:
-    """Note that the bytes in this place are right, as after its Solver uploaded them again."""
+    """Note that the bytes at this locator are right, as after its Solver uploaded them again."""
     d, e = t.defects.c, t.submission_envelopes.c
     named = exists().where(e.storage_locator == locator, *(d[name] == e[name] for name in _WORK))
     with writing(engine) as connection:
@@ -224,12 +229,12 @@ def _forget_lost(engine: Engine, locator: str) -> None:
 
 
 def _wrong_key(info: ObjectInfo) -> str:
-    """Return the key that is set while this very generation is known to be wrong for its place."""
+    """Return the key that is set while this generation is known to be wrong for its locator."""
     return f"other-bytes:{info.locator}:{info.generation}"
 
 
 def _tried_key(info: ObjectInfo) -> str:
-    """Return the key that is set once a request could not end hashing this generation."""
+    """Return the key that is set once a request could not finish hashing this generation."""
     return f"tried:{info.locator}:{info.generation}"
 
 

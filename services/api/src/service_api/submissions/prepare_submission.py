@@ -87,7 +87,7 @@ def _prepared(source: FactSource, envelope: Envelope) -> PreparedSubmission:
 
 
 def _is_named(connection: Connection, envelope: Envelope, table: Table) -> bool:
-    """Return whether a table of Submissions has the one of this envelope."""
+    """Return whether a table of Submissions has this envelope's."""
     c = table.c
     same = (c.bounty_id == envelope.bounty_id) & (c.solver == envelope.solver_address)
     named = exists().where(same, c.submission_commitment == envelope.commitment())
@@ -118,12 +118,12 @@ def store_envelope(engine: Engine, envelope: Envelope, body: bytes, pending_byte
 
 
 def _require_few(connection: Connection, envelope: Envelope) -> None:
-    """Refuse one more than ``MAX_UNRECORDED`` that the Hub does not record; undo what the caller wrote."""
+    """Refuse more than ``MAX_UNRECORDED`` that the Hub does not record; undo what the caller wrote."""
     e = t.submission_envelopes.c
     mine = (e.bounty_id == envelope.bounty_id) & (e.solver == envelope.solver_address)
     count = select(func.count()).select_from(t.submission_envelopes).where(mine, ~is_recorded())
     if connection.execute(count).scalar_one() > MAX_UNRECORDED:
         raise ServiceError(
             "unrecorded_submissions_limit_reached",
-            f"This account has {MAX_UNRECORDED} prepared Submissions of this bounty that the Hub does not record.",
+            f"This account has {MAX_UNRECORDED} prepared Submissions to this bounty that the Hub does not record.",
         )

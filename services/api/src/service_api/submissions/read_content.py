@@ -104,7 +104,7 @@ class Contents:
         """Download URLs by storage locator: none is returned that has less than half its life left."""
 
     def read(self, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
-        """Return the JSON body of ``content``. It is kept for a moment; each reader is checked against it."""
+        """Return the JSON body of ``content``. It is cached for a moment; each reader is checked against it."""
 
         def look_up() -> _KeptContent:
             with self._source.open() as facts:
@@ -133,7 +133,7 @@ class Contents:
         return SubmissionContents(tuple(self._with_downloads(stored)))
 
     def _with_downloads(self, found: list[_Stored | ContentOrError]) -> Iterator[ContentOrError]:
-        """Ask the storage until it is silent once, or its time is over."""
+        """Ask the storage until it fails to answer once, or its time is up."""
         clock = self._source.clock
         ends, is_away = clock.monotonic() + CONTENTS_SECONDS, False
         for each in found:
@@ -152,7 +152,7 @@ class Contents:
                 yield ContentOrError(each.commitment, each.content(target))
 
     def _download(self, ciphertext: CiphertextReference, *, may_hash: bool) -> DownloadTarget:
-        """Return the kept URL, if the storage still has what it names; else a new one."""
+        """Return the cached URL, if the storage still has what it names; else a new one."""
         locator = ciphertext.storage_locator
         generation = self._ciphertexts.generation_of(ciphertext, may_hash=may_hash)
 
@@ -190,7 +190,7 @@ def _stored_or_error(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> _S
 
 
 def _refused(commitment: Bytes32, error: ServiceError) -> ContentOrError:
-    """Return the item of a Submission that cannot be read; raise what is wrong with more than this item."""
+    """Return the item of a Submission that cannot be read; raise errors that concern more than this item."""
     if error.code not in _OF_ONE:
         raise error
     return ContentOrError(commitment, None, item_error(error), retry_after_of(error))
@@ -209,8 +209,8 @@ def _is_active(facts: HubFacts, bounty: Bounty, solver: Address, commitment: Byt
 
 
 def _envelope(connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> tuple[Envelope, str]:
-    """Return the stored envelope that hashes to the commitment: it names its Solver, even if others
-    recorded the value.
+    """Return the stored envelope that hashes to the commitment: it names its Solver, even if others recorded the same
+    commitment.
     """
     c = t.submission_envelopes.c
     stored = connection.execute(
@@ -234,4 +234,4 @@ def _altered() -> ServiceError:
 
 
 def _not_found() -> ServiceError:
-    return ServiceError("submission_not_found", "This bounty has no current Submission with that commitment here.")
+    return ServiceError("submission_not_found", "This bounty has no active Submission with that commitment.")

@@ -50,7 +50,9 @@ log = get_logger(__name__)
 
 
 def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
-    """Answer with one code whatever keeps chain or index from showing who may read, the signature's proof included."""
+    """Answer with one code whatever prevents chain or index from showing who may read, including verifying the
+    signature.
+    """
 
     @wraps(view)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -81,9 +83,9 @@ def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
 def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
     """Get a one-time upload URL for a ciphertext.
 
-    Signed by the Solver of the path. The URL creates once, at most 1 GiB, and lives 15 minutes. After the submission
-    deadline only for the bytes of the Solver's recorded Submission, should the storage have lost them; other bytes in
-    their place are removed.
+    Signed by the Solver of the path. The URL creates one object of at most 1 GiB and is valid for 15 minutes. After the
+    submission deadline it is given only for the bytes of the Solver's recorded Submission, if the storage has lost
+    them; other bytes in their place are removed.
     """
     callers, budgets = provided(Callers), provided(ApiConfig).budgets
     callers.charge_account(budgets.uploads, budgets.uploads_of_address, request.signer)
@@ -138,8 +140,8 @@ def prepare(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Re
 def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str) -> Response:
     """Read a Submission's envelope and a short-lived URL of its ciphertext.
 
-    Signed by the funding Poster, or a Guardian of the pinned roster. The URL lives five minutes, of which two are left
-    at least.
+    Signed by the funding Poster, or a Guardian of the pinned roster. The URL is valid for five minutes, of which at
+    least two are left.
     """
     read_query(allowed=frozenset())
     bounty = parse(bounty_id, parse_bounty_id, path="bounty_id")
@@ -160,8 +162,8 @@ def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str
 def contents(request: VerifiedRequest, bounty_id: str) -> Response:
     """Read the envelopes of many Submissions and short-lived URLs of their ciphertexts, by one signature.
 
-    Signed by the funding Poster, or a Guardian of the pinned roster. At most fifty, each of which counts as one request
-    for its signer's budgets, and is answered or refused as if it was read alone.
+    Signed by the funding Poster, or a Guardian of the pinned roster. At most fifty; each counts as one request against
+    its signer's budgets, and is answered or refused as if it were read alone.
     """
     read_query(allowed=frozenset())
     bounty = parse(bounty_id, parse_bounty_id, path="bounty_id")

@@ -35,8 +35,8 @@ _STORED = {"report_commitment": "0x" + "1f" * 32, "byte_length": 812}
 def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Response:
     """Store a Guardian's written Verdict.
 
-    Signed by a Guardian of the bounty's pinned roster. While it is judgeable; later only what the Hub already holds of
-    that Guardian.
+    Signed by a Guardian of the bounty's pinned roster. Accepted while the bounty is judgeable; later only a Verdict of
+    that Guardian that the Hub already holds.
     """
     read_query(allowed=frozenset(), code=_CODE)
     commitment = parse(report_commitment, parse_bytes32, path="report_commitment", code=_CODE)
@@ -56,7 +56,7 @@ def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Re
 def get_written_verdict(report_commitment: str) -> BaseResponse:
     """The document behind a commitment, byte by byte; the ETag is the commitment.
 
-    Others may keep it for a minute: the operator may have to withhold it.
+    Caches may keep it for only a minute: the operator may have to withhold it.
     """
     read_query(allowed=frozenset())
     commitment = parse(report_commitment, parse_bytes32, path="report_commitment")
@@ -79,7 +79,7 @@ def get_written_verdict(report_commitment: str) -> BaseResponse:
 )
 @signed(None)
 def get_document(request: VerifiedRequest, report_commitment: str) -> Response:
-    """Read the exact bytes of a written Verdict, also while it is withheld.
+    """Read the exact bytes of a written Verdict, even while it is withheld.
 
     Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
     """

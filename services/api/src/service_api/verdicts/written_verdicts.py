@@ -41,7 +41,7 @@ class Verdicts:
     rpc: Rpc
 
     def write(self, request: VerifiedRequest, commitment: Bytes32) -> bool:
-        """Keep a written Verdict; return whether the document is new here."""
+        """Store a written Verdict; return whether the document is new here."""
         document = parse_verdict(request.body)
         with self.source.open() as facts:
             bounty = facts.bounty(document.bounty_id)
@@ -71,7 +71,7 @@ def store_verdict(engine: Engine, document: WrittenVerdict, content: bytes) -> b
 
 
 def _require_few(connection: Connection, document: WrittenVerdict, commitment: Bytes32) -> None:
-    """Refuse one more than ``MAX_UNRECORDED_VERDICTS`` that are not on chain; undo what the caller wrote."""
+    """Refuse more than ``MAX_UNRECORDED_VERDICTS`` that are not on chain; undo what the caller wrote."""
     w, v = t.written_verdicts.c, h.verdicts.c
     mine = (w.bounty_id == document.bounty_id) & (w.guardian == document.guardian_address)
     recorded = exists().where(
@@ -82,7 +82,7 @@ def _require_few(connection: Connection, document: WrittenVerdict, commitment: B
     if is_one_of_them and count > MAX_UNRECORDED_VERDICTS:
         raise ServiceError(
             _CODE,
-            f"This Guardian has {MAX_UNRECORDED_VERDICTS} Verdicts of this bounty here that the Hub does not record.",
+            f"This Guardian has stored {MAX_UNRECORDED_VERDICTS} Verdicts here that the Hub does not record.",
             next_action="Record one of them, or record this one first (guardian:verdict --unpublished FILE) and "
             "publish it afterwards.",
         )
@@ -102,8 +102,8 @@ def read_verdict(source: FactSource, commitment: Bytes32) -> bytes:
 
 
 def no_such_verdict() -> ServiceError:
-    """Return the error for a commitment of which no document is held."""
-    return ServiceError("written_verdict_not_found", "No written Verdict with that commitment is held here.")
+    """Return the error for a commitment without a stored document."""
+    return ServiceError("written_verdict_not_found", "No written Verdict with that commitment is stored here.")
 
 
 def _check_document(
@@ -143,13 +143,13 @@ def _is_early(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) ->
 
 
 def _before_reveal(rpc: Rpc, reveal_at: UnixSeconds) -> ServiceError:
-    """Return why no Verdict is taken before the reveal point of the copy. The chain says whether the copy is behind, or
-    the Guardian ahead; it may answer slowly, so nothing of the database is held meanwhile.
+    """Return why no Verdict is accepted before the reveal point of the copy. The chain shows whether the copy is behind
+    or the Guardian is early; it may answer slowly, so no database connection is held meanwhile.
     """
     if header_at(rpc, "latest").time >= reveal_at:
         message = "The indexed Hub state has not reached the bounty's reveal point yet."
         return ServiceError("bounty_chain_state_unavailable", message, retry_after=1)
-    return state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")
+    return state_refusal(_CODE, "The bounty's reveal point is not reached yet; nobody can have opened the work.")
 
 
 def _is_recorded(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
