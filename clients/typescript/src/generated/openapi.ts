@@ -291,7 +291,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The changes of the index after a number, in order, answered at once: events, and retractions after reorgs. */
+        /** Every change of the index after a number, in order, answered at once: events, and what reorgs took back. */
         get: operations["get_api_changes"];
         put?: never;
         post?: never;
@@ -434,7 +434,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How far the index is behind the chain, and the totals of all bounties; answered even without a database. */
+        /** How far the index is behind the chain, and what all bounties come to; also answered without a database. */
         get: operations["get_api_status"];
         put?: never;
         post?: never;
@@ -1230,17 +1230,17 @@ export interface components {
     headers: {
         /** @description Who may keep the answer, and for how long. */
         "Cache-Control": string;
-        /** @description The version of the answer; If-None-Match with it gets 304 while the answer is unchanged. */
+        /** @description The version of the answer; If-None-Match with it gets 304 while there is no other. */
         ETag: string;
         /** @description Seconds after which the same request may be answered. */
         "Retry-After": number;
-        /** @description The scheme that this route accepts: Service-Approval. */
+        /** @description The scheme that this route takes: Service-Approval. */
         "WWW-Authenticate": string;
-        /** @description Names this request in the operator's log; the request's own value if it sent one. */
+        /** @description Names this request in the operator's log: the request's own where it sent one. */
         "X-Correlation-Id": string;
-        /** @description The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…; bounty numbers are per Hub. */
+        /** @description The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…: each has numbers of its own. */
         "X-Hub": string;
-        /** @description The newest block of the index from which the answer was read. Successive answers may come from databases of which one is slightly behind. */
+        /** @description The newest block of the index that the answer was read of. Answers that follow each other may come from databases of which one is a little behind. */
         "X-Index-Block": string;
         /** @description The time of that block, in Unix seconds. */
         "X-Index-Time": string;
@@ -1278,7 +1278,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountRecord"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1407,7 +1407,7 @@ export interface operations {
                     "application/json": components["schemas"]["BountyList"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1504,7 +1504,7 @@ export interface operations {
                     "application/json": components["schemas"]["BountyDetail"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2018,7 +2018,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was stored before. */
+            /** @description It was there already. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2581,7 +2581,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was stored before. */
+            /** @description It was there already. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3280,7 +3280,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChangeList"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3373,7 +3373,7 @@ export interface operations {
                     "application/json": components["schemas"]["Deployment"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3465,7 +3465,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3640,7 +3640,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3728,7 +3728,7 @@ export interface operations {
                     "application/json": components["schemas"]["Any"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3816,7 +3816,7 @@ export interface operations {
                     "application/json": components["schemas"]["Rubric"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3904,7 +3904,7 @@ export interface operations {
                     "application/json": components["schemas"]["Any"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -3994,7 +3994,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeploymentStatus"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4089,7 +4089,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithheldList"];
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4182,7 +4182,7 @@ export interface operations {
                     "text/markdown": string;
                 };
             };
-            /** @description The version in If-None-Match is the newest. */
+            /** @description The version of If-None-Match is the newest. */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -4290,7 +4290,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was stored before. */
+            /** @description It was there already. */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
