@@ -1,4 +1,4 @@
-"""The moment from which an authorization's hour counts, and whether a moment has passed: of several words the safe one."""
+"""From when an authorization's hour counts, and whether a moment has passed: of several words the safe one."""
 
 import time
 from dataclasses import dataclass
