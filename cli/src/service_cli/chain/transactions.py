@@ -351,7 +351,7 @@ def advise_wallet(prospect: Prospect) -> None:
     Gas beyond what the call can need is refused here as well, since the wallet would estimate the same; the rest is
     only reported, since somebody else may pay for the wallet's gas.
     """
-    say(f"your wallet decides on gas and price itself; this call takes about {prospect.call.usual_gas:,} gas")
+    say(f"your wallet chooses gas and price; this call takes about {prospect.call.usual_gas:,} gas")
     try:
         require_balance(prospect.account, prospect.balance, prospect.cost().wei)
     except CommandRefused as refused:
