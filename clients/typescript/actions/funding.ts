@@ -37,8 +37,18 @@ const tokenAbi = parseAbi([
   "function authorizationState(address, bytes32) view returns (bool)",
 ]);
 
+/** What the Hub takes of a bounty created now, and adds to its deadline: amounts and seconds, by the names of its functions. */
+export const LIMITS = [
+  "revealDelay",
+  "minEscrow",
+  "minJudgingWindow",
+  "maxJudgingWindow",
+  "minSubmissionWindow",
+  "maxSubmissionWindow",
+] as const;
+
 /** The Hub's conditions for a bounty created now. */
-export interface Conditions {
+export interface Conditions extends Readonly<Record<(typeof LIMITS)[number], bigint>> {
   readonly rosterHash: Hex;
   readonly quorum: bigint;
   readonly guardians: readonly Address[];
@@ -46,13 +56,7 @@ export interface Conditions {
   readonly rosterUntil: bigint;
   readonly protocolFeeBps: bigint;
   readonly guardianFeeBps: bigint;
-  readonly revealDelay: bigint;
   readonly now: bigint;
-  readonly minEscrow: bigint;
-  readonly minJudging: bigint;
-  readonly maxJudging: bigint;
-  readonly minSubmission: bigint;
-  readonly maxSubmission: bigint;
   /** What the account holds of the token. */
   readonly held: bigint;
 }

@@ -61,9 +61,7 @@ export class Node {
     await this.#asked(call(this.#client, { account, to, data }));
   }
 
-  getBlockNumber(): Promise<bigint> {
-    return this.#asked(getBlockNumber(this.#client, { cacheTime: 0 }));
-  }
+  readonly getBlockNumber = (): Promise<bigint> => this.#asked(getBlockNumber(this.#client, { cacheTime: 0 }));
 
   /** Gives a block: the newest, the newest that no reorganisation takes back, or the one with a number. */
   getBlock(which: { readonly blockNumber?: bigint; readonly blockTag?: "finalized" } = {}): Promise<Block<bigint, false, "latest">> {
@@ -72,14 +70,10 @@ export class Node {
   }
 
   /** Gives an account's code; a delegated one's is its delegation. */
-  getCode(question: { readonly address: Address }): Promise<Hex | undefined> {
-    return this.#asked(getCode(this.#client, question));
-  }
+  readonly getCode = (question: { readonly address: Address }) => this.#asked(getCode(this.#client, question));
 
   /** Gives what a contract answers to a call; a refusal and a node that does not answer look alike here. */
-  call(question: { readonly to: Address; readonly data: Hex }): Promise<{ readonly data?: Hex | undefined }> {
-    return this.#asked(call(this.#client, question));
-  }
+  readonly call = (question: { readonly to: Address; readonly data: Hex }) => this.#asked(call(this.#client, question));
 
   /** Whether the node knows a transaction, mined or not. */
   async knows(hash: Hex): Promise<boolean> {

@@ -11,7 +11,7 @@ import { requireStatedDelay, signed, type SignedRequest } from "./api.js";
 import type { Acting, Context } from "./context.js";
 import { element } from "./dom.js";
 import { Editor, forgetPage, isAboutPage, type Outlook } from "./editor.js";
-import { authorized, create, creationStep, domainOf, feesOf, fundingName, liveOf, nonceOf } from "./funding.js";
+import { authorized, create, creationStep, domainOf, feesOf, fundingName, LIMITS, liveOf, nonceOf } from "./funding.js";
 import { refundDay, requireNoOtherText } from "./funding.js";
 import type { Conditions, Funding, Job } from "./funding.js";
 import { Journal } from "./journal.js";
@@ -45,7 +45,6 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
     },
     () => {
       editor = undefined; // a browser that keeps nothing says so once a wallet is there
-      place.prepend(form);
     },
   );
 }
@@ -134,20 +133,14 @@ export async function reported(
 /** Reads what the Hub pins and takes of a bounty created now, and what the account holds. */
 async function readConditions({ node, hub, token, account, settings }: Context): Promise<Conditions> {
   const { chainId, hubAddress } = settings.deployment;
-  const [version, announced, fees, revealDelay, minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held, { timestamp }] =
-    await Promise.all([
-      node.readContract({ ...hub, functionName: "currentRosterVersion" }),
-      node.readContract({ ...hub, functionName: "announcedRoster" }),
-      node.readContract({ ...hub, functionName: "feePolicy" }),
-      node.readContract({ ...hub, functionName: "revealDelay" }),
-      node.readContract({ ...hub, functionName: "minEscrow" }),
-      node.readContract({ ...hub, functionName: "minJudgingWindow" }),
-      node.readContract({ ...hub, functionName: "maxJudgingWindow" }),
-      node.readContract({ ...hub, functionName: "minSubmissionWindow" }),
-      node.readContract({ ...hub, functionName: "maxSubmissionWindow" }),
-      node.readContract({ address: token.address, abi: erc20Abi, functionName: "balanceOf", args: [account] }),
-      node.getBlock(),
-    ]);
+  const [version, announced, [protocolFeeBps, guardianFeeBps], limits, held, { timestamp }] = await Promise.all([
+    node.readContract({ ...hub, functionName: "currentRosterVersion" }),
+    node.readContract({ ...hub, functionName: "announcedRoster" }),
+    node.readContract({ ...hub, functionName: "feePolicy" }),
+    Promise.all(LIMITS.map(async (name) => [name, await node.readContract({ ...hub, functionName: name })] as const)),
+    node.readContract({ address: token.address, abi: erc20Abi, functionName: "balanceOf", args: [account] }),
+    node.getBlock(),
+  ]);
   const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [version] });
   if (guardianRosterHash(chainId, hubAddress, { version, ...roster }) !== roster.guardianRosterHash) {
     throw new ServiceError("guardian_roster_mismatch", t`The roster's members do not match the hash in the contract.`, {
@@ -159,8 +152,8 @@ async function readConditions({ node, hub, token, account, settings }: Context):
     quorum: roster.quorum,
     guardians: roster.accounts,
     rosterUntil: announced[1],
-    ...{ protocolFeeBps: fees[0], guardianFeeBps: fees[1], revealDelay, now: timestamp },
-    ...{ minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held },
+    ...{ protocolFeeBps, guardianFeeBps, now: timestamp, held },
+    ...(Object.fromEntries(limits) as Record<(typeof LIMITS)[number], bigint>),
   };
 }
 
@@ -197,20 +190,17 @@ function outlookOf(token: Token, figures: Figures, bounds?: Bounds): Outlook {
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
 function requireFundable({ token, account }: Context, { page: terms, conditions }: Job): void {
-  const { now, guardians, minJudging, maxJudging, minSubmission, maxSubmission } = conditions;
+  const { now, guardians, minJudgingWindow: least, maxJudgingWindow: most } = conditions;
+  const [earliest, latest] = [now + conditions.minSubmissionWindow, now + conditions.maxSubmissionWindow];
   const { escrowAmount, submissionDeadline, judgingWindow } = terms;
   const wrong = against(escrowAmount, conditions, token);
   const checks: [boolean, string, string][] = [
     [wrong !== undefined, "escrow_amount", wrong ?? ""],
+    [judgingWindow < least || judgingWindow > most, "judging_window_seconds", t`must be ${least} to ${most} seconds`],
     [
-      judgingWindow < minJudging || judgingWindow > maxJudging,
-      "judging_window_seconds",
-      t`must be ${minJudging} to ${maxJudging} seconds`,
-    ],
-    [
-      submissionDeadline < now + minSubmission || submissionDeadline > now + maxSubmission,
+      submissionDeadline < earliest || submissionDeadline > latest,
       "submission_deadline",
-      t`must be between ${moment(now + minSubmission)} and ${moment(now + maxSubmission)}, not ${moment(submissionDeadline)}`,
+      t`must be between ${moment(earliest)} and ${moment(latest)}, not ${moment(submissionDeadline)}`,
     ],
     [
       guardians.some((each) => each.toLowerCase() === account),

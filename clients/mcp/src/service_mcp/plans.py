@@ -133,7 +133,8 @@ def read_once(request: Request, work_dir: WorkDir) -> Iterator[Path]:
 
 def begin(plan: KeptPlan, draft: Path) -> Path:
     """Keep what a plan passed its checks with; it is carried out with the directory that is returned."""
-    os.sync()  # after a power cut half of the files would be sealed as the work
+    if any(draft.iterdir()):
+        os.sync()  # after a power cut half of the files would be sealed as the work
     draft.rename(_content(plan))
     sync_folder(_folder())
     return _content(plan)
