@@ -118,10 +118,16 @@ def test_http_reads_and_nothing_else(stage: Stage, mode: str) -> None:
     assert bounty["escrow"]["base_units"] == str(ESCROW)
 
 
-def test_http_answers_to_its_own_names(stage: Stage) -> None:
+def test_http_answers_its_own_names_and_short_bodies(stage: Stage) -> None:
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
     kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     with served(stage) as url:
-        for host, status in (("evil.example", 421), ("127.0.0.1", 200), ("agents.example:443", 200)):
-            answer = urllib3.request("POST", url, body=hello, headers={**kinds, "Host": host}, retries=False)
+        for host, body, status in (
+            ("evil.example", hello, 421),
+            ("127.0.0.1", hello, 200),
+            ("agents.EXAMPLE", hello, 200),
+            ("AGENTS.example:443", hello, 200),
+            ("127.0.0.1", " " * 600_000, 413),
+        ):
+            answer = urllib3.request("POST", url, body=body, headers={**kinds, "Host": host}, retries=False)
             assert answer.status == status, host

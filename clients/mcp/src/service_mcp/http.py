@@ -10,12 +10,15 @@ from ipaddress import ip_address
 from typing import Final
 
 import click
+import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service_mcp.reading import Limits
 from service_mcp.server import Options, make_server
 
 OF_STRANGERS: Final = Limits(at_once=2, most_bounties=25)
+_MOST_BODY: Final = 512 * 1024
 
 
 def serve(options: Options, address: str, hosts: Sequence[str]) -> None:
@@ -27,18 +30,32 @@ def serve(options: Options, address: str, hosts: Sequence[str]) -> None:
         raise click.UsageError(
             "--http with an address of every interface takes --allow-host: the name that callers use."
         )
-    named = [each.lower() for each in hosts or (host,)]
-    make_server(options).run(
-        "streamable-http",
-        host=host.strip("[]"),
-        port=int(port),
+    app = make_app(options, hosts or (host,))
+    uvicorn.run(app, host=host.strip("[]"), port=int(port), log_level="warning", lifespan="on", proxy_headers=False)
+
+
+def make_app(options: Options, hosts: Sequence[str]) -> ASGIApp:
+    """Return the application, which requests reach by these hosts, whatever case they are written in."""
+    named = [host.lower() for host in hosts]
+    app = make_server(options).streamable_http_app(
         stateless_http=True,
         json_response=True,
+        max_request_body_size=_MOST_BODY,
         transport_security=TransportSecuritySettings(
-            allowed_hosts=[each for name in named for each in (name, f"{name}:*")],
-            allowed_origins=[f"https://{name}" for name in named],
+            allowed_hosts=[each for host in named for each in (host, f"{host}:*")],
+            allowed_origins=[f"https://{host}" for host in named],
         ),
     )
+
+    async def in_lower_case(scope: Scope, receive: Receive, send: Send) -> None:
+        """Lower the case of hosts and origins: the SDK compares them as they are written."""
+        if scope["type"] == "http":
+            names = {b"host", b"origin"}
+            headers = [(name, value.lower() if name in names else value) for name, value in scope["headers"]]
+            scope = {**scope, "headers": headers}
+        await app(scope, receive, send)
+
+    return in_lower_case
 
 
 def _is_wildcard(host: str) -> bool:
