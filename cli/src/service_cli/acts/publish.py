@@ -154,7 +154,7 @@ def _publish_on_terms(
     asked = chain.ask(escrowed, *authorization_calls(chain, account), *account_calls(account))
     check_tokens(asked, account, challenge, token)
     funded_by = funding_path(asked, account)
-    require_means(chain, account, CREATION_CALLS[funded_by], asked.rpc)
+    require_means(chain, account, CREATION_CALLS[funded_by], asked)
     if (explained := path_explained(asked, account, funded_by)) is not None:
         say(explained)
     commitment = funding.commitment
@@ -231,7 +231,7 @@ def check_page(
     cost = most_cost(chain, CREATION_CALLS[funded_by])
     if poster is not None and not is_done:
         check_tokens(chain, poster, challenge, conditions.constants.token)
-        require_balance(poster, chain.balance(poster), cost)
+        require_balance(chain, poster, cost)
     if explained is not None:
         say(explained)
     fees, roster = fees_of(challenge.escrow_amount, conditions), conditions.roster

@@ -82,13 +82,13 @@ def receipt_call(tx_hash: Bytes32) -> Call:
     return "eth_getTransactionReceipt", [tx_hash]
 
 
-def parse_receipt(chain: ChainClient, tx_hash: Bytes32, answer: object) -> tuple[Receipt, Bytes32] | None:
-    """Return the receipt of this transaction and the hash of its block, of which the endpoint has still to say that
-    the chain holds it; None while there is no receipt.
+def claimed_receipt(chain: ChainClient, tx_hash: Bytes32) -> tuple[Receipt, Bytes32] | None:
+    """Return the receipt of this transaction and the hash of its block, of which nothing says yet that the chain holds
+    it; None while there is no receipt.
     """
-    if answer is None:
-        return None
     with chain_errors():
+        if (answer := chain.rpc.answer(receipt_call(tx_hash))) is None:
+            return None
         fields = mapping(answer)
         if hash_of(fields.get("transactionHash")) != tx_hash:
             raise ChainUnavailable("an RPC endpoint answered another transaction's receipt")
@@ -97,20 +97,16 @@ def parse_receipt(chain: ChainClient, tx_hash: Bytes32, answer: object) -> tuple
             log for log in map(parse_log, logs if isinstance(logs, list) else []) if log.address == chain.hub.address
         ]
         number, is_success = block_number(fields.get("blockNumber")), quantity(fields.get("status")) == 1
-        topics = tuple(log.topics for log in own)
-        return Receipt(tx_hash, number, tuple(map(decode_log, own)), is_success, topics), hash_of(
-            fields.get("blockHash")
-        )
+        receipt = Receipt(tx_hash, number, tuple(map(decode_log, own)), is_success, tuple(log.topics for log in own))
+        return receipt, hash_of(fields.get("blockHash"))
 
 
 def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
     """Return the receipt, if it is this transaction's and its block is part of the chain."""
-    with chain_errors():
-        found = parse_receipt(chain, tx_hash, chain.rpc.answer(receipt_call(tx_hash)))
-        if found is None:
-            return None
-        receipt, block_hash = found
-        return receipt if header_at(chain.rpc, receipt.block_number).hash == block_hash else None
+    if (found := claimed_receipt(chain, tx_hash)) is None:
+        return None
+    receipt, block_hash = found
+    return receipt if chain.header(receipt.block_number).hash == block_hash else None
 
 
 def _has(topics: Topics, wanted: Topics) -> bool:

@@ -145,10 +145,14 @@ class ChainClient:
 
     def latest(self) -> Header:
         """Read the newest block; amounts and moments are shown by its time."""
-        with chain_errors():
-            header = header_at(self.rpc, "latest")
+        header = self.header("latest")
         show_by(now=header.time)
         return header
+
+    def header(self, block: BlockNumber | str) -> Header:
+        """Read a block's header by its number or its tag."""
+        with chain_errors():
+            return header_at(self.rpc, block)
 
     def tip(self) -> BlockNumber:
         """Return where the Hub's log is read to: this client's block, else the newest one."""
@@ -163,9 +167,7 @@ class ChainClient:
 
     def finalized(self) -> Header:
         """Read the newest final block."""
-        block = self.final_block()
-        with chain_errors():
-            return header_at(self.rpc, block)
+        return self.header(self.final_block())
 
     @cached_property
     def token(self) -> EscrowToken:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.deployment import network_named
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Address
@@ -90,9 +89,8 @@ def _further(settings: Settings) -> str:
     chain = ChainClient(settings)
     final = chain.finalized()
     for other in chain.further:
-        with chain_errors():
-            if header_at(other.rpc, final.number).hash != final.hash:
-                raise disagreement(Fact.TIME, chain.named, other.named)
+        if other.header(final.number).hash != final.hash:
+            raise disagreement(Fact.TIME, chain.named, other.named)
     return f"{', '.join(other.named for other in chain.further)}: the same block {final.number}"
 
 
