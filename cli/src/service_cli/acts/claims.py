@@ -33,6 +33,7 @@ from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KE
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.queries.next_steps import STATUS, watching
+from service_cli.queries.state import require_seat
 from service_cli.ui.output import emit
 
 R = TypeVar("R")
@@ -228,9 +229,7 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee | None:
 
     def due(bounty: BountyView) -> ClaimablePart:
         _require_ended(bounty, bounty_id)
-        if guardian not in chain.pinned_roster(bounty).accounts:
-            message = f"{guardian} is not on the roster that bounty {bounty_id} pinned."
-            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+        require_seat(chain.pinned_roster(bounty), bounty_id, guardian)
         with chain_errors():
             (amount,) = chain.hub.read("claimable", bounty_id, guardian)
         if not amount:

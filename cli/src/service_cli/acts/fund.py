@@ -84,14 +84,12 @@ def funding_path(asked: ChainClient, poster: Address) -> FundingPath:
     return FundingPath.AUTHORIZATION if takes_authorizations(asked, poster) else FundingPath.ALLOWANCE
 
 
-def path_explained(asked: ChainClient, poster: Address, path: FundingPath) -> str | None:
-    """Explain why an account funds by an allowance; None if one signature is enough."""
-    if path is FundingPath.AUTHORIZATION:
-        return None
-    why = (
-        "has code, which the token asks instead of its key" if asked.has_code(poster) else "cannot sign for this token"
-    )
-    return f"{poster} {why}: it allows the Hub exactly the escrow and then creates the bounty, in two transactions"
+def explain_path(asked: ChainClient, poster: Address, path: FundingPath) -> None:
+    """Explain why an account funds by an allowance, unless one signature is enough."""
+    if path is FundingPath.ALLOWANCE:
+        has_code = "has code, which the token asks instead of its key"
+        why = has_code if asked.has_code(poster) else "cannot sign for this token"
+        say(f"{poster} {why}: it allows the Hub exactly the escrow and then creates the bounty, in two transactions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +184,7 @@ class Funding:
         account, path = self.session.account, self._chosen_path(takes)
         terms, asked = self._terms(conditions, following)
         escrow, token = self.page.escrow_amount, conditions.constants.token
-        award = tokens(escrow - sum(conditions.fees(escrow)), token)
+        award = tokens(conditions.shares(escrow).award, token)
         summary = f"create the bounty with an escrow of {tokens(escrow, token)}, {award} of it for the winner"
         if path is FundingPath.AUTHORIZATION:
             kept = self.journal.get(AUTHORIZATION)

@@ -30,8 +30,8 @@ from service_cli.acts.fund import (
     Funding,
     FundingPath,
     NextFunding,
+    explain_path,
     funding_path,
-    path_explained,
     what_may_create,
 )
 from service_cli.acts.fund_events import ANEW, ActiveGuardian, FundedBounty, FundingPreview, PublishedPage
@@ -47,7 +47,7 @@ from service_cli.config.environment import POSTER_KEY
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries.conditions import HubConditions, check_terms, fees_of, read_conditions, require_same_token
+from service_cli.queries.conditions import HubConditions, check_terms, read_conditions, require_same_token
 from service_cli.queries.listing import deployment
 from service_cli.queries.next_steps import for_poster, watching
 from service_cli.queries.state import require_agreement, roster_shown
@@ -155,8 +155,7 @@ def _publish_on_terms(
     check_tokens(asked, account, challenge, token)
     funded_by = funding_path(asked, account)
     require_means(chain, account, CREATION_CALLS[funded_by], asked)
-    if (explained := path_explained(asked, account, funded_by)) is not None:
-        say(explained)
+    explain_path(asked, account, funded_by)
     commitment = funding.commitment
     answer = session.api.signed(
         session.signer,
@@ -223,18 +222,15 @@ def check_page(
     is_done = bool(before) and poster is not None and not again
     if not is_done:
         check_terms(conditions, challenge, poster)
-    funded_by, explained = FundingPath.ALLOWANCE, None  # the one that costs more
-    if poster is not None:
-        asked = chain.ask(*authorization_calls(chain, poster))
-        funded_by = funding_path(asked, poster)
-        explained = path_explained(asked, poster, funded_by)
+    asked = chain if poster is None else chain.ask(*authorization_calls(chain, poster))
+    funded_by = FundingPath.ALLOWANCE if poster is None else funding_path(asked, poster)  # the one that costs more
     cost = most_cost(chain, CREATION_CALLS[funded_by])
     if poster is not None and not is_done:
         check_tokens(chain, poster, challenge, conditions.constants.token)
         require_balance(chain, poster, cost)
-    if explained is not None:
-        say(explained)
-    fees, roster = fees_of(challenge.escrow_amount, conditions), conditions.roster
+    if poster is not None:
+        explain_path(asked, poster, funded_by)
+    fees, roster = conditions.shares(challenge.escrow_amount), conditions.roster
     reveal_at = UnixSeconds(challenge.submission_deadline + conditions.constants.reveal_delay)
     found = FundingPreview(
         byte_length=len(page),

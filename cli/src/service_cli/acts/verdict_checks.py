@@ -39,13 +39,6 @@ class VerdictOptions:
     """Write the document to this file instead of publishing it: no service is there to take it."""
 
 
-def require_seat(state: BountyState, guardian: Address) -> None:
-    """Refuse accounts outside the pinned roster before anything is sent."""
-    if guardian not in state.roster.accounts:
-        message = f"{guardian} is not on the roster that bounty {state.bounty_id} pinned."
-        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
-
-
 def require_active(chain: ChainClient, bounty_id: BountyId, named: Pair) -> None:
     """Refuse a Submission that is not what every endpoint has as the Solver's."""
 

@@ -116,35 +116,26 @@ def _has(topics: Topics, wanted: Topics) -> bool:
     )
 
 
-def hub_events(
-    chain: ChainClient, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
-) -> Iterator[tuple[Log, HubEvent]]:
-    """Yield the Hub's events from block ``first`` on, up to ``last`` or the newest block."""
-    with chain_errors():
-        for log in read_logs(chain, chain.hub.address, first, topics, last):
-            yield log, decode_log(log)
-
-
-def read_logs(
-    chain: ChainClient, contract: Address, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
-) -> Iterator[Log]:
-    """Yield a contract's logs in the order of the chain; ``ChainUnavailable`` for an answer of another shape.
+def hub_events(chain: ChainClient, first: BlockNumber, topics: Topics) -> Iterator[tuple[Log, HubEvent]]:
+    """Yield the Hub's events from block ``first`` on in the order of the chain; ``chain_unavailable`` for an answer of
+    another shape.
 
     A first block that the chain does not have was an endpoint's word, too: then the log is read from where the Hub's
     begins, or if that is unknown, a day of work back. An endpoint that is only a little behind has as much to read as
     it may lag.
     """
-    end = chain.tip() if last is None else last
-    if first > end:
-        recent = block_before(chain.rpc, header_at(chain.rpc, end), TOLERATED_SECONDS).number
-        lags = first - end <= end - recent
-        first = recent if lags else earliest_block(chain, end)
-    while first <= end:
-        logs, covered = chain.endpoint.agreed(
-            partial(logs_of_range, address=contract, topics=topics, first=first, last=end), 1
-        )
-        yield from logs
-        first = BlockNumber(covered + 1)
+    end, hub = chain.tip(), chain.hub.address
+    with chain_errors():
+        if first > end:
+            recent = block_before(chain.rpc, header_at(chain.rpc, end), TOLERATED_SECONDS).number
+            lags = first - end <= end - recent
+            first = recent if lags else earliest_block(chain, end)
+        while first <= end:
+            range_of_logs = partial(logs_of_range, address=hub, topics=topics, first=first, last=end)
+            logs, covered = chain.endpoint.agreed(range_of_logs, 1)
+            for log in logs:
+                yield log, decode_log(log)
+            first = BlockNumber(covered + 1)
 
 
 def bounty_topic(bounty_id: BountyId) -> Bytes32:

@@ -19,7 +19,7 @@ from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import Issue, ServiceError
-from bounty_protocol.types import BountyId, UnixSeconds
+from bounty_protocol.types import Address, BountyId, UnixSeconds
 
 from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain import agreement
@@ -78,6 +78,13 @@ def read_again(chain: ChainClient, state: BountyState) -> BountyState:
 
 def _ask(chain: ChainClient, bounty_id: BountyId) -> ChainClient:
     return chain.ask(chain.hub.call("getBounty", bounty_id), header_call("latest"))
+
+
+def require_seat(roster: Roster, bounty_id: BountyId, guardian: Address) -> None:
+    """Refuse an account outside the roster that the bounty pinned."""
+    if guardian not in roster.accounts:
+        message = f"{guardian} is not on the roster that bounty {bounty_id} pinned."
+        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
 
 
 # --- the API beside it

@@ -36,7 +36,7 @@ from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import for_guardian
-from service_cli.queries.state import BountyState, read_state, require_same_terms
+from service_cli.queries.state import BountyState, read_state, require_same_terms, require_seat
 from service_cli.queries.submissions import Choice, CommitmentBeginning, Listing, Pair, RecordedSubmission, listing
 from service_cli.ui.arguments import require_new
 from service_cli.ui.output import emit, say, warn
@@ -165,9 +165,8 @@ class SealedBounty:
 
     def require_guardian(self) -> None:
         """Refuse an account for which the API has no sealed work of this bounty."""
-        if self.folder is None and self.signer.address not in self.state.roster.accounts:
-            message = f"{self.signer.address} is not on the roster that bounty {self.state.bounty_id} pinned."
-            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+        if self.folder is None:
+            require_seat(self.state.roster, self.state.bounty_id, self.signer.address)
 
     def require_recorded(self, recorded: ChainClient, solver: Address, commitment: Bytes32) -> None:
         """Refuse what the contract does not record as the Solver's current Submission."""
