@@ -48,8 +48,7 @@ def find_due(chain: ChainClient, account: Address) -> Due:
     asked = chain.ask(*(chain.hub.call("getBounty", each, block=at) for each in dues for at in (None, final)))
     for bounty_id, total in dues.items():
         bounty = asked.bounty(bounty_id)
-        with chain_errors():
-            ended = asked.hub.bounty(bounty_id, final)
+        ended = asked.hub.bounty(bounty_id, final)
         if ended is None or ended.outcome is None or (ended.outcome, ended.winner) != (bounty.outcome, bounty.winner):
             not_final.append(bounty_id)
             continue

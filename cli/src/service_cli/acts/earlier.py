@@ -17,7 +17,7 @@ from bounty_protocol.types import BountyId, Bytes32, parse_bounty_id
 
 from service_cli.acts.fund import FUNDED, what_may_create
 from service_cli.chain.journal import journals_below, note_done
-from service_cli.chain.session import Session, chain_errors
+from service_cli.chain.session import Session
 from service_cli.chain.signer import Signer
 from service_cli.errors import CommandRefused
 from service_cli.queries.listing import listed
@@ -73,8 +73,7 @@ def require_no_open_one(session: Session[Signer], page: ChallengePage, commitmen
 def _ask_if_open(session: Session[Signer], bounty_id: BountyId, why: str) -> None:
     """Ask if any endpoint's contract has it open: what the API invents, or remembers, is no reason to ask."""
     for each in session.chain.everywhere:
-        with chain_errors():
-            view = each.hub.bounty(bounty_id)
+        view = each.hub.bounty(bounty_id)
         if view is not None and view.poster == session.account and view.outcome is None:
             message = (
                 f"Bounty {bounty_id} of this account {why} and is still open: nobody can take "

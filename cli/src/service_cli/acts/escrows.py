@@ -100,8 +100,7 @@ def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32
     """Return whether every endpoint has it in its finalized block."""
     for each in chain.everywhere:
         finalized = each.final_block()
-        with chain_errors():
-            view = each.hub.bounty(escrow.bounty_id, finalized)
+        view = each.hub.bounty(escrow.bounty_id, finalized)
         if view is None or (view.poster, view.spec_commitment) != (poster, page):
             return False
     return True

@@ -39,7 +39,7 @@ from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
-from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.token import authorization_calls
 from service_cli.chain.transactions import account_calls, most_cost, require_balance, require_means
@@ -202,8 +202,7 @@ def _has(account: Address, done: FundedBounty, chain: ChainClient) -> bool:
     """Return whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never
     was.
     """
-    with chain_errors():
-        view = chain.hub.bounty(done.bounty_id)
+    view = chain.hub.bounty(done.bounty_id)
     return view is not None and (view.poster, view.spec_commitment) == (account, done.spec_commitment)
 
 

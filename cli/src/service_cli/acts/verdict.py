@@ -290,8 +290,7 @@ def _on_record(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict |
     """Return what recorded it, if it is this Guardian's last Verdict by every endpoint's Hub and log."""
 
     def read(each: ChainClient) -> Receipt | None:
-        with chain_errors():
-            recorded = each.hub.verdict(verdict.bounty_id, verdict.guardian)
+        recorded = each.hub.verdict(verdict.bounty_id, verdict.guardian)
         if (recorded.kind, recorded.solver, recorded.submission_commitment) != (verdict.kind, *verdict.pair):
             return None
         newest = _newest(each, verdict, reported)

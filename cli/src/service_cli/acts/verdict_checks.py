@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.types import Address, BountyId
 
 from service_cli.chain.agreement import Fact, agreed, disagreement
 from service_cli.chain.journal import was_opened
@@ -41,12 +41,7 @@ class VerdictOptions:
 
 def require_active(chain: ChainClient, bounty_id: BountyId, named: Pair) -> None:
     """Refuse a Submission that is not what every endpoint has as the Solver's."""
-
-    def read(each: ChainClient) -> Bytes32:
-        with chain_errors():
-            return each.hub.submission(bounty_id, named[0])
-
-    if agreed(chain, Fact.SUBMISSION, read) != named[1]:
+    if agreed(chain, Fact.SUBMISSION, lambda each: each.hub.submission(bounty_id, named[0])) != named[1]:
         message = "The named Submission is not that Solver's active one."
         raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
 

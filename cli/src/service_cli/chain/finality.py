@@ -16,7 +16,7 @@ from bounty_protocol.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.chain.events import UnfinalizedOutcome
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandFailed
 from service_cli.ui.output import Waiting, emit, say
 
@@ -47,8 +47,7 @@ def once_final(
                 asked = chain.ask(*views, header_call(block))
                 bounty = asked.bounty(bounty_id)
                 found = check(bounty)
-                with chain_errors():
-                    final, finalized = asked.hub.bounty(bounty_id, block), asked.header(block)
+                final, finalized = asked.hub.bounty(bounty_id, block), asked.header(block)
                 if final is not None and (final.outcome, final.winner) == (bounty.outcome, bounty.winner):
                     return found
                 if pending is None and (pending := _pending(chain, bounty_id, finalized, waiting_event)) is not None:

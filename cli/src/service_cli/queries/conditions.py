@@ -23,7 +23,7 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, Bytes32, TokenAmount, UnixSeconds
 from bounty_protocol.wire.deployment import Deployment
 
-from service_cli.chain.session import ChainClient, chain_errors, checked_roster, decimals_mismatch
+from service_cli.chain.session import ChainClient, chain_errors, decimals_mismatch
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.ui.output import warn
@@ -88,7 +88,7 @@ def read_conditions(chain: ChainClient) -> HubConditions:
         fees = asked.hub.fee_policy()
         constants = read_hub_constants(asked.rpc, hub.address, chain.chain_id)
         more = chain.ask(hub.call("getRoster", version), *NearTip.calls(head))
-        roster = checked_roster(chain, version, more.hub.roster(version), pinned=None)
+        roster = more.roster(version)
         chain.note_near(NearTip.of(head, more.rpc))
     chain.require_recorded(constants.token)
     return HubConditions(roster, asked.roster_until(), *fees, constants, head.time)

@@ -16,7 +16,7 @@ from bounty_protocol.wire.deployment import Deployment
 from service_cli.api import api_of, subgraph_of
 from service_cli.chain.agreement import Fact, disagreement
 from service_cli.chain.beacon import beacon_of, round_signature
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.chain.token import shown_amount
 from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
 from service_cli.config.settings import Settings
@@ -115,8 +115,7 @@ def _roster(settings: Settings) -> str:
 
 def _delivery(settings: Settings) -> str:
     chain = ChainClient(settings)
-    with chain_errors():
-        key, announced = chain.hub.delivery_key(), chain.hub.announced_delivery_key()
+    key, announced = chain.hub.delivery_key(), chain.hub.announced_delivery_key()
     next_key = None
     if announced is not None:
         next_key = f"{announced[0]} takes effect at {moment(announced[1], chain.latest().time)}"

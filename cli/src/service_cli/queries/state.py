@@ -283,8 +283,7 @@ def final_winner(chain: ChainClient, state: BountyState, api: ApiClient) -> Pair
     winner = (state.bounty.winner, state.bounty.winning_submission)
     for each in chain.everywhere:
         finalized = each.final_block()
-        with chain_errors():
-            view = each.hub.bounty(state.bounty_id, finalized)
+        view = each.hub.bounty(state.bounty_id, finalized)
         if view is None or view.outcome is not Outcome.AWARDED:
             message = f"The award is not in a block that the chain has finalized, as {each.named} has it."
             next_action = "Run the command again when the block is finalized."

@@ -160,8 +160,7 @@ class _Look:
                     found.add(parse_bounty_id(str(item.get("bounty_id"))))
         for bounty_id in sorted(found):
             if bounty_id not in self.views:
-                with chain_errors():
-                    self.views[bounty_id] = self.chain.hub.bounty(bounty_id)
+                self.views[bounty_id] = self.chain.hub.bounty(bounty_id)
             if (view := self.views[bounty_id]) is not None:
                 yield bounty_id, view
 
@@ -170,8 +169,7 @@ class _Look:
         chain, guards = self.chain, account in self.chain.pinned_roster(bounty).accounts
         if bounty.outcome is None:
             if guards and bounty.has_submissions and bounty.reveal_at <= self.now < bounty.judging_deadline:
-                with chain_errors():
-                    judged = chain.hub.verdict(bounty_id, account).kind is not None
+                judged = chain.hub.verdict(bounty_id, account).kind is not None
                 if not judged:
                     listing = f"service-cli guardian:judgeable --guardian-address {account}"
                     yield WaitingTask(account, bounty_id, "judge", bounty.judging_deadline, listing)
@@ -217,8 +215,7 @@ class _Look:
             self.note(f"whether sealed work of {account} was lost", reason)
             return
         for row in rows:
-            with chain_errors():
-                recorded = self.chain.hub.submission(row.bounty_id, account)
+            recorded = self.chain.hub.submission(row.bounty_id, account)
             if recorded == row.submission_commitment:
                 uploading = f"service-cli solver:submit {row.bounty_id} DIRECTORY"
                 yield WaitingTask(account, row.bounty_id, "reupload", None, uploading)

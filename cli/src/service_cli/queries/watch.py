@@ -107,8 +107,7 @@ class _Watch:
         self._print_news(head.number)
         bounty = self.chain.bounty(self.bounty_id)
         if bounty.outcome:
-            with chain_errors():
-                view = self.chain.hub.bounty(self.bounty_id, final)
+            view = self.chain.hub.bounty(self.bounty_id, final)
             if view is not None and view.outcome is not None:
                 return bounty
         is_final = bounty.outcome is not None

@@ -28,7 +28,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.chain.beacon import beacon_of, round_signature
 from service_cli.chain.journal import note_done, opened_name, was_opened
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.env_consent import require_meant
 from service_cli.config.environment import GUARDIAN_KEY
@@ -170,8 +170,7 @@ class SealedBounty:
 
     def require_recorded(self, recorded: ChainClient, solver: Address, commitment: Bytes32) -> None:
         """Refuse what the contract does not record as the Solver's current Submission."""
-        with chain_errors():
-            current = recorded.hub.submission(self.state.bounty_id, solver)
+        current = recorded.hub.submission(self.state.bounty_id, solver)
         if current != commitment:
             message = "The contract does not record this Submission as that Solver's current one."
             raise CommandRefused(
@@ -302,8 +301,7 @@ def open_submissions(
     counts = (opened, before, len(problems), tuple(left_out))
     hub, guardian = sealed.chain.hub, sealed.signer.address
     now = sealed.chain.ask(hub.call("getVerdict", bounty_id, guardian), hub.call("getBounty", bounty_id))
-    with chain_errors():
-        has_judged = now.hub.verdict(bounty_id, guardian).kind is not None
+    has_judged = now.hub.verdict(bounty_id, guardian).kind is not None
     bounty = now.bounty(bounty_id)
     following = for_guardian(bounty_id, bounty, has_unopened=bool(left_out), has_judged=has_judged)
     done = emit(OpenedBounty(bounty_id, str(output), *counts), following)
