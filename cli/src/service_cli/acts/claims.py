@@ -162,10 +162,9 @@ def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim 
         if (parts := begun(session, journal)) is None:
             part = once_final(chain, bounty_id, AwaitedClaim, partial(_entitlement, bounty_id, account))
             parts, call = (part,), part.call()
-            prospect = Prospect.read(chain, account, call) if isinstance(signer, ExternalSigner) else None
+            if isinstance(signer, ExternalSigner):
+                advise_wallet(Prospect.read(chain, account, call))
             emit(PreparedClaim(bounty_id, account, call.function, part.amount))
-            if prospect is not None:
-                advise_wallet(prospect)
 
         def report(receipt: Receipt, paid: Parts) -> PaidClaim:
             return emit(PaidClaim(receipt.tx_hash, receipt.block_number, paid[0].amount), STATUS)

@@ -134,8 +134,7 @@ def _plan(
         if what_may_create(session.chain, journal) is None:
             require_no_open_one(session, funding.page, commitment, path)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
-    is_under_way = funding.is_under_way(conditions)
-    takes = None if is_under_way else _publish_on_terms(funding, page, path, conditions, consent)
+    takes = funding.under_way(conditions) or _publish_on_terms(funding, page, path, conditions, consent)
     return funding.plan(conditions, following, takes, partial(_funded, funding))
 
 

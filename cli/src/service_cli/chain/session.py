@@ -261,9 +261,12 @@ class ChainClient:
         announced = self.hub.announced_roster()
         return None if announced is None else announced[1]
 
-    def note_near(self, near: NearTip) -> None:
-        """Have requests of the next minute signed over one of these blocks: they are good for five."""
+    def note_near(self, head: Header, asked: "ChainClient") -> NearTip:
+        """Have requests of the next minute signed over a block near this tip: each is good for five minutes."""
+        with chain_errors():
+            near = NearTip.of(head, asked.rpc)
         self._near = near, time.monotonic()
+        return near
 
     def approval(self, request: RequestToSign, used: Container[BlockNumber] = ()) -> Approval:
         """Return the message to sign for a request: bound to a block a little behind the tip, and to none of those
@@ -272,10 +275,10 @@ class ChainClient:
         A key signs the same bytes the same way: a second signature over the same block would be the first one again.
         """
         near, read_at = self._near or (None, 0.0)
+        if near is None or used or time.monotonic() - read_at > _NEAR_SECONDS:
+            head = self.latest()
+            near = self.note_near(head, self.ask(*NearTip.calls(head)))
         with chain_errors():
-            if near is None or used or time.monotonic() - read_at > _NEAR_SECONDS:
-                near = NearTip.read(self.rpc)
-                self.note_near(near)
             block = block_to_sign(self.rpc, near, used)
         return request.approval(block.number, block.hash)
 

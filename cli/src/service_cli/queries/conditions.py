@@ -89,7 +89,7 @@ def read_conditions(chain: ChainClient) -> HubConditions:
         constants = read_hub_constants(asked.rpc, hub.address, chain.chain_id)
         more = chain.ask(hub.call("getRoster", version), *NearTip.calls(head))
         roster = more.roster(version)
-        chain.note_near(NearTip.of(head, more.rpc))
+        chain.note_near(head, more)
     chain.require_recorded(constants.token)
     return HubConditions(roster, asked.roster_until(), *fees, constants, head.time)
 

@@ -25,7 +25,7 @@ from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain import agreement
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.finality import PATIENCE_SECONDS
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.chain.times import latest_moment
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.submissions import Pair
@@ -65,8 +65,7 @@ def read_state(chain: ChainClient, bounty_id: BountyId) -> BountyState:
     asked = _ask(chain, bounty_id)
     bounty, head = agreed(asked, Fact.TERMS, lambda each: each.bounty(bounty_id)), asked.latest()
     more = chain.ask(chain.hub.call("getRoster", bounty.roster_version), *NearTip.calls(head))
-    with chain_errors():
-        chain.note_near(NearTip.of(head, more.rpc))
+    chain.note_near(head, more)
     return BountyState(bounty_id, bounty, more.pinned_roster(bounty), head)
 
 
