@@ -22,7 +22,7 @@ from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import Prospect, advise_wallet
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries.listing import listed, require_deployment
+from service_cli.queries.listing import deployment, listed
 from service_cli.queries.next_steps import STATUS
 from service_cli.queries.submissions import LONG_LOG
 from service_cli.ui.output import emit, say
@@ -90,7 +90,7 @@ def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
         return _of_log(chain, start)
     try:
         api, found = api_of(chain.settings), set[BountyId]()
-        require_deployment(chain.settings, api)
+        deployment(chain.settings, api)
         for name in ("poster_address", "solver_address", "guardian_address"):
             for item in listed(api, {name: account, "status": "final"}, MOST_LISTED):
                 try:

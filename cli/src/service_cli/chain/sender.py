@@ -176,16 +176,13 @@ def is_settled(chain: ChainClient, block: Header, head: Header) -> bool:
     return block.number <= head.number and (chain.is_local or head.time - block.time >= _CONFIRMED_SECONDS)
 
 
-def is_deep(chain: ChainClient, receipt: Receipt, head: Header) -> bool:
-    """Return whether a transaction has enough blocks on top."""
-    return is_settled(chain, chain.header(receipt.block_number), head)
-
-
 def newest_settled(chain: ChainClient, proof: ExpectedEvent[Any], since: BlockNumber) -> Receipt | None:
     """Return the newest transaction since that block which did it, once it has enough blocks on top: from one look."""
     head = chain.latest()
     found = proof.newest(chain, since)
-    return found if found is not None and is_deep(chain, found, head) and is_part(chain, head) else None
+    if found is None or not is_settled(chain, chain.header(found.block_number), head) or not is_part(chain, head):
+        return None
+    return found
 
 
 class _Sending:
@@ -288,7 +285,7 @@ class _Sending:
             if (found := self._event()) is None:
                 return self._missing(head)
             self.missing_since = None
-            return found if is_deep(self.chain, found, head) else None
+            return found if is_settled(self.chain, self.chain.header(found.block_number), head) else None
         self.missing_since = None  # never used, or free again: a reorg took out the transaction that had it
         try:
             self._keep_offering()
@@ -300,7 +297,9 @@ class _Sending:
                 return None
             self.searched_at = time.monotonic()  # somebody else may have relayed the call
             found = self._event()
-        return found if found is not None and is_deep(self.chain, found, head) else None
+        return (
+            found if found is not None and is_settled(self.chain, self.chain.header(found.block_number), head) else None
+        )
 
     def _lacks_event(self, receipt: Receipt) -> bool:
         """Return whether a receipt states success and lacks the event without which there is none: it is
@@ -315,7 +314,7 @@ class _Sending:
     def _reverted(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
         """Return what a revert of ours means; it is believed once the account's nonce agrees."""
         if (found := self._event()) is not None:
-            return found if is_deep(self.chain, found, head) else None
+            return found if is_settled(self.chain, self.chain.header(found.block_number), head) else None
         if not self._nonce_used(self.chain, settled_block(self.chain, head)):
             return None
         message = f"Transaction {receipt.tx_hash} was mined and reverted; nothing changed."

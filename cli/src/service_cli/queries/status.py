@@ -23,7 +23,7 @@ from service_cli.chain.signer import account_of
 from service_cli.chain.token import allowance
 from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
-from service_cli.queries.listing import listed, require_deployment
+from service_cli.queries.listing import deployment, listed
 from service_cli.queries.status_events import AccountStatus, Role, StatusTotal, WaitingTask
 from service_cli.ui.output import emit, warn
 from service_cli.ui.text import counted
@@ -87,7 +87,7 @@ def show_status(
     """Run the command ``status``."""
     chain, api = ChainClient(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
-    require_deployment(settings, api)
+    deployment(settings, api)
     # One line where the service lacks bytes of recorded Submissions; an API that cannot say ends nothing.
     with suppress(ServiceError):
         if lost := api.get("/api/status", patient=False).read(DeploymentStatus).lost_submission_count:
