@@ -174,7 +174,7 @@ class RpcProxy:
                 seen.append(1)
                 if len(seen) == looks:
                     then()
-            return {"result": answer["result"]}
+            return {name: answer[name] for name in ("result", "error") if name in answer}
 
         self.before = before
 

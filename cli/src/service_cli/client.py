@@ -47,7 +47,7 @@ from service_cli.errors import CommandFailed as Failed
 from service_cli.errors import CommandRefused as Refused
 from service_cli.queries.events import FinalBounty, ShownVerdict
 from service_cli.queries.judgeable import Judgeable, list_judgeable
-from service_cli.queries.listing import deployment, listed, require_deployment, show_bounty
+from service_cli.queries.listing import deployment, listed, show_bounty
 from service_cli.queries.status import KEYS, AccountsAtWork, show_status
 from service_cli.queries.submissions import Choice, CommitmentBeginning
 from service_cli.queries.verdicts import show_verdicts
@@ -367,7 +367,7 @@ class Client:
         """Return the API, once it has been found to serve this deployment."""
         api = self._api(settings)
         if not self._is_checked:
-            require_deployment(settings, api)
+            deployment(settings, api)
             self._is_checked = True
         return api
 

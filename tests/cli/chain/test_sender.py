@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from bounty_protocol.types import BlockNumber, BountyId
+from bounty_protocol.types import BountyId
 from service_cli import Client
 from service_cli.chain import sender
 
@@ -152,7 +152,7 @@ def test_replacement_above_the_limit_is_not_signed(
 
 
 def count_after_three_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sender, "settled_block", lambda _chain, head: BlockNumber(head.number - 2))
+    monkeypatch.setattr(sender, "settled_block", lambda _chain, head: hex(head.number - 2))
     monkeypatch.setattr(sender, "is_settled", lambda _chain, block, head: block.number <= head.number - 2)
 
 

@@ -4,12 +4,10 @@ Bounties are looked for in the Hub's own log where it is short or where no API a
 can only hide money for a while. What is due is read from the Hub alone, and of outcomes that the chain has finalized.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.chain.rpc import Call, RpcRefused, hex_bytes
+from bounty_protocol.chain.rpc import RpcRefused
 from bounty_protocol.domain.hub_events import BountyFinalized
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, parse_bounty_id
@@ -24,7 +22,7 @@ from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import Prospect, advise_wallet
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries.listing import listed, require_deployment
+from service_cli.queries.listing import deployment, listed
 from service_cli.queries.next_steps import STATUS
 from service_cli.queries.submissions import LONG_LOG
 from service_cli.ui.output import emit, say
@@ -33,7 +31,6 @@ MOST_LISTED: Final = 10_000
 """Bounties of the API's list that are looked at in each role."""
 MOST_CLAIMS: Final = 32
 """The Hub's own bound on one transaction."""
-_CALLS_AT_ONCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +42,14 @@ class Due:
 
 
 def find_due(chain: ChainClient, account: Address) -> Due:
-    """List the amounts that ``account`` can claim now, lowest bounty first."""
-    finalized, parts, not_final = chain.finalized().number, list[ClaimablePart](), list[BountyId]()
-    for bounty_id, total in _claimable(chain, account, sorted(_candidates(chain, account))):
-        bounty = chain.bounty(bounty_id)
-        with chain_errors():
-            final = chain.hub.bounty(bounty_id, finalized)
-        if final is None or final.outcome is None or (final.outcome, final.winner) != (bounty.outcome, bounty.winner):
+    """List the amounts that ``account`` can pull now, lowest bounty first."""
+    final, parts, not_final = chain.final_block(), list[ClaimablePart](), list[BountyId]()
+    dues = _claimable(chain, account, sorted(_candidates(chain, account)))
+    asked = chain.ask(*(chain.hub.call("getBounty", each, block=at) for each in dues for at in (None, final)))
+    for bounty_id, total in dues.items():
+        bounty = asked.bounty(bounty_id)
+        ended = asked.hub.bounty(bounty_id, final)
+        if ended is None or ended.outcome is None or (ended.outcome, ended.winner) != (bounty.outcome, bounty.winner):
             not_final.append(bounty_id)
             continue
         owed = {
@@ -64,24 +62,20 @@ def find_due(chain: ChainClient, account: Address) -> Due:
     return Due(tuple(parts), tuple(not_final))
 
 
-def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> Iterator[tuple[BountyId, int]]:
-    """Yield each bounty that owes the account something, and the total; skip ids that no bounty has."""
-    codec = hub_abi().functions["claimable"]
-    for first in range(0, len(ids), _CALLS_AT_ONCE):
-        some = ids[first : first + _CALLS_AT_ONCE]
-        calls: list[Call] = []
-        for bounty_id in some:
-            data = "0x" + codec.encode(bounty_id, account).hex()
-            calls.append(("eth_call", [{"to": chain.hub.address, "data": data}, "latest"]))
-        with chain_errors():
-            for bounty_id, answer in zip(some, chain.rpc.batch(calls), strict=True):
-                if isinstance(answer, RpcRefused):
-                    if not answer.is_revert:
-                        raise answer
-                    continue
-                (due,) = codec.decode(hex_bytes(answer))
-                if isinstance(due, int) and due:
-                    yield bounty_id, due
+def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> dict[BountyId, int]:
+    """Return what each bounty owes the account in all, where it owes something; pass over ids that no bounty has."""
+    asked, found = chain.ask(*(chain.hub.call("claimable", each, account) for each in ids)), dict[BountyId, int]()
+    with chain_errors():
+        for bounty_id in ids:
+            try:
+                (due,) = asked.hub.read("claimable", bounty_id, account)
+            except RpcRefused as refused:
+                if not refused.is_revert:
+                    raise
+                continue
+            if isinstance(due, int) and due:
+                found[bounty_id] = due
+    return found
 
 
 def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
@@ -98,7 +92,7 @@ def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
         return _of_log(chain, start)
     try:
         api, found = api_of(chain.settings), set[BountyId]()
-        require_deployment(chain.settings, api)
+        deployment(chain.settings, api)
         for name in ("poster_address", "solver_address", "guardian_address"):
             for item in listed(api, {name: account, "status": "final"}, MOST_LISTED):
                 try:

@@ -33,6 +33,7 @@ from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KE
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.queries.next_steps import STATUS, watching
+from service_cli.queries.state import require_seat
 from service_cli.ui.output import emit
 
 R = TypeVar("R")
@@ -161,10 +162,9 @@ def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim 
         if (parts := begun(session, journal)) is None:
             part = once_final(chain, bounty_id, AwaitedClaim, partial(_entitlement, bounty_id, account))
             parts, call = (part,), part.call()
-            prospect = Prospect.read(chain, account, call) if isinstance(signer, ExternalSigner) else None
+            if isinstance(signer, ExternalSigner):
+                advise_wallet(Prospect.read(chain, account, call))
             emit(PreparedClaim(bounty_id, account, call.function, part.amount))
-            if prospect is not None:
-                advise_wallet(prospect)
 
         def report(receipt: Receipt, paid: Parts) -> PaidClaim:
             return emit(PaidClaim(receipt.tx_hash, receipt.block_number, paid[0].amount), STATUS)
@@ -228,9 +228,7 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee | None:
 
     def due(bounty: BountyView) -> ClaimablePart:
         _require_ended(bounty, bounty_id)
-        if guardian not in chain.pinned_roster(bounty).accounts:
-            message = f"{guardian} is not on the roster that bounty {bounty_id} pinned."
-            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+        require_seat(chain.pinned_roster(bounty), bounty_id, guardian)
         with chain_errors():
             (amount,) = chain.hub.read("claimable", bounty_id, guardian)
         if not amount:

@@ -12,7 +12,7 @@ from bounty_protocol.wire.delivery import DeliveryKey
 from service_cli.acts.verdict_events import DeliveredKey
 from service_cli.api import ApiClient
 from service_cli.chain.agreement import Fact, agreed
-from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import local_signer
 from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.settings import Settings
@@ -62,8 +62,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
 
 def _delivery_key(api: ApiClient, chain: ChainClient, asked: ChainClient) -> Bytes32:
     """Return the key in effect on chain, by every endpoint, which the API must serve, too."""
-    with chain_errors():
-        published = agreed(asked, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
+    published = agreed(asked, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
     if published == ZERO_BYTES32:
         message = "The Hub has no delivery key: none was published, or it was withdrawn."
         next_action = "Run the command again once the operator's next key is in effect: service-cli doctor shows when."
@@ -72,8 +71,7 @@ def _delivery_key(api: ApiClient, chain: ChainClient, asked: ChainClient) -> Byt
     if served == published:
         return published
     finalized = chain.final_block()
-    with chain_errors():
-        former = chain.hub.delivery_key(finalized)
+    former = chain.hub.delivery_key(finalized)
     if served == former:  # the service follows the chain a few blocks behind
         message = "A new delivery key has just taken effect, and the API does not show it yet."
         raise CommandFailed("delivery_key_changing", message, next_action="Run the command again in a minute.")

@@ -13,11 +13,11 @@ from typing import Final
 from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import Address, BountyId, Bytes32, parse_bounty_id
+from bounty_protocol.types import BountyId, Bytes32, parse_bounty_id
 
 from service_cli.acts.fund import FUNDED, what_may_create
 from service_cli.chain.journal import journals_below, note_done
-from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.session import Session
 from service_cli.chain.signer import Signer
 from service_cli.errors import CommandRefused
 from service_cli.queries.listing import listed
@@ -71,15 +71,17 @@ def require_no_open_one(session: Session[Signer], page: ChallengePage, commitmen
 
 
 def _ask_if_open(session: Session[Signer], bounty_id: BountyId, why: str) -> None:
-    if _is_open(session.chain, bounty_id, session.account):
-        message = (
-            f"Bounty {bounty_id} of this account {why} and is still open: nobody can take its escrow back before it "
-            "ends. This page would create another bounty with its own escrow."
-        )
-        next_action = (
-            f"See service-cli bounty:show {bounty_id}; to fund this page as well, run this command at a terminal."
-        )
-        _ask(message, "fund this page as well", "earlier_bounty_open", next_action)
+    """Ask if any endpoint's contract has it open: what the API invents, or remembers, is no reason to ask."""
+    for each in session.chain.everywhere:
+        view = each.hub.bounty(bounty_id)
+        if view is not None and view.poster == session.account and view.outcome is None:
+            message = (
+                f"Bounty {bounty_id} of this account {why} and is still open: nobody can take "
+                "its escrow back before it ends. This page would be another bounty with an escrow of its own."
+            )
+            next_action = f"See service-cli bounty:show {bounty_id}; to fund this page as well, run it at a terminal."
+            _ask(message, "fund this page as well", "earlier_bounty_open", next_action)
+            return
 
 
 def _ask(message: str, what: str, code: str, next_action: str) -> None:
@@ -98,16 +100,6 @@ def _of_title(session: Session[Signer], page: ChallengePage) -> Iterator[BountyI
                 yield parse_bounty_id(str(item.get("bounty_id")))
             except ValueError as error:
                 raise session.api.peer.malformed("'s list has a bounty without an id.") from error
-
-
-def _is_open(chain: ChainClient, bounty_id: BountyId, poster: Address) -> bool:
-    """Return whether the bounty is open by any endpoint's contract: one that only the API shows is no reason to ask."""
-    for each in chain.everywhere:
-        with chain_errors():
-            view = each.hub.bounty(bounty_id)
-        if view is not None and view.poster == poster and view.outcome is None:
-            return True
-    return False
 
 
 def _compared(title: str) -> str:

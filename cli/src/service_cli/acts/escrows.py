@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from bounty_protocol.chain.blocks import block_before
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.reading import read
@@ -19,7 +18,7 @@ from service_cli.api import ApiClient
 from service_cli.chain import agreement
 from service_cli.chain.agreement import Fact, agreed, disagreement
 from service_cli.chain.journal import journals_below, note_done
-from service_cli.chain.receipts import RECENT_SECONDS, account_topic, first_block, hub_events
+from service_cli.chain.receipts import account_topic, earliest_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandRefused
 
@@ -37,13 +36,6 @@ class _FundedRow:
     bounty_id: BountyId
     authorization_nonce: Bytes32
     block_number: BlockNumber
-
-
-@dataclass(frozen=True, slots=True)
-class _FundedRows:
-    """The answer to ``FUNDED_QUERY``."""
-
-    bounties: tuple[_FundedRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +100,7 @@ def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32
     """Return whether every endpoint has the escrow in its finalized block."""
     for each in chain.everywhere:
         finalized = each.final_block()
-        with chain_errors():
-            view = each.hub.bounty(escrow.bounty_id, finalized)
+        view = each.hub.bounty(escrow.bounty_id, finalized)
         if view is None or (view.poster, view.spec_commitment) != (poster, page):
             return False
     return True
@@ -117,14 +108,11 @@ def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32
 
 def _logged(poster: Address, page: Bytes32, listed: _Listed, chain: ChainClient) -> tuple[Escrow, ...]:
     """Read the Hub's log from its begin; if that is unknown, the log of the last day, and where the API points."""
-    ranges: list[tuple[BlockNumber, BlockNumber | None]] = []
-    if (start := first_block(chain)) is None:
-        with chain_errors():
-            start = block_before(chain.rpc, chain.latest(), RECENT_SECONDS).number
-        ranges += [(block, block) for block in set(listed.values()) if block < start]
+    with chain_errors():
+        start = earliest_block(chain, chain.tip())
     found = {}
-    for first, last in [*ranges, (start, None)]:
-        for log, event in hub_events(chain, first, [None, None, account_topic(poster), page], last):
+    for first, each in [*((block, chain.at(block)) for block in set(listed.values()) if block < start), (start, chain)]:
+        for log, event in hub_events(each, first, [None, None, account_topic(poster), page]):
             if isinstance(event, BountyCreated) and (event.poster, event.spec_commitment) == (poster, page):
                 escrow = Escrow(event.bounty_id, event.authorization_nonce, log.tx_hash, log.block_number)
                 found[escrow.bounty_id] = escrow
@@ -135,7 +123,8 @@ def _listed(api: ApiClient, poster: Address, page: Bytes32) -> _Listed:
     variables = {"poster": poster, "page": page, "first": MOST_LISTED}
     answer = api.post_json("/subgraph", {"query": FUNDED_QUERY, "variables": variables}).json()
     try:
-        rows = read(_FundedRows, answer["data"]).bounties
+        data = read(dict[str, object], answer["data"])
+        rows = read(tuple[_FundedRow, ...], data["bounties"])
         return {(row.bounty_id, row.authorization_nonce): row.block_number for row in rows}
     except (KeyError, ValueError) as error:
         raise api.peer.malformed(" answered no list of this account's bounties.") from error

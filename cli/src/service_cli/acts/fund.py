@@ -84,14 +84,12 @@ def funding_path(asked: ChainClient, poster: Address) -> FundingPath:
     return FundingPath.AUTHORIZATION if takes_authorizations(asked, poster) else FundingPath.ALLOWANCE
 
 
-def path_explained(asked: ChainClient, poster: Address, path: FundingPath) -> str | None:
-    """Explain why an account funds by an allowance; None if one signature is enough."""
-    if path is FundingPath.AUTHORIZATION:
-        return None
-    why = (
-        "has code, which the token asks instead of its key" if asked.has_code(poster) else "cannot sign for this token"
-    )
-    return f"{poster} {why}: it allows the Hub exactly the escrow and then creates the bounty, in two transactions"
+def explain_path(asked: ChainClient, poster: Address, path: FundingPath) -> None:
+    """Explain why an account funds by an allowance, unless one signature is enough."""
+    if path is FundingPath.ALLOWANCE:
+        has_code = "has code, which the token asks instead of its key"
+        why = has_code if asked.has_code(poster) else "cannot sign for this token"
+        say(f"{poster} {why}: it allows the Hub exactly the escrow and then creates the bounty, in two transactions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,32 +159,29 @@ class Funding:
         nonces = self.journal.get(NONCES) or {}
         return next((escrow for escrow in known if escrow.nonce in nonces), None)
 
-    def is_under_way(self, conditions: HubConditions) -> bool:
-        """Return whether an earlier run signed all that a creation needs and it is still valid: then nothing else is
-        signed.
+    def under_way(self, conditions: HubConditions) -> FundingPath | None:
+        """Return the path on which an earlier run signed all that a creation needs, while that is good: nothing else is
+        signed then.
         """
-        terms = self.journal.get(TERMS)
+        terms, path, kept = self.journal.get(TERMS), self.journal.get(PATH), self.journal.get(AUTHORIZATION)
         if terms is None or not CREATE.was_attempted(self.journal) or not conditions.honour(terms):
-            return False
-        kept = self.journal.get(AUTHORIZATION)
-        return self.journal.get(PATH) is FundingPath.ALLOWANCE or (kept is not None and self._is_good(kept, terms))
+            return None
+        return path if path is FundingPath.ALLOWANCE or (kept is not None and self._is_good(kept, terms)) else None
 
     def plan(
         self,
         conditions: HubConditions,
         following: NextFunding,
-        takes: FundingPath | None,
+        takes: FundingPath,
         result: Callable[[Receipt], FundedBounty],
     ) -> Plan[FundedBounty]:
         """Return the call that creates a bounty which is not there yet, by this journal's work; before it is planned
-        the authorization is signed, or the allowance mined.
-
-        ``takes`` is the path that the token takes now; None goes on with what is under way.
+        the authorization is signed, or the allowance mined. ``takes`` is the path that the token takes now.
         """
         account, path = self.session.account, self._chosen_path(takes)
         terms, asked = self._terms(conditions, following)
         escrow, token = self.page.escrow_amount, conditions.constants.token
-        award = tokens(escrow - sum(conditions.fees(escrow)), token)
+        award = tokens(conditions.shares(escrow).award, token)
         summary = f"create the bounty with an escrow of {tokens(escrow, token)}, {award} of it for the winner"
         if path is FundingPath.AUTHORIZATION:
             kept = self.journal.get(AUTHORIZATION)
@@ -212,7 +207,7 @@ class Funding:
         message = f"The escrow token refuses to move {moved}."
         return CommandRefused("token_transfer_failed", message, next_action=next_action)
 
-    def _chosen_path(self, takes: FundingPath | None) -> FundingPath:
+    def _chosen_path(self, takes: FundingPath) -> FundingPath:
         """Return the path of earlier runs while anything of it may still be used; else the path that the token now
         takes.
         """
@@ -221,10 +216,8 @@ class Funding:
             is_bound = CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None
         else:
             is_bound = kept is not None and not has_passed(self.session.chain, kept.valid_before)
-        if former is not None and (is_bound or takes is None):
+        if former is not None and is_bound:
             return former
-        if takes is None:
-            raise RuntimeError("nothing is under way without a path")
         if former is FundingPath.AUTHORIZATION and takes is FundingPath.ALLOWANCE:
             self.journal.forget(*CREATE.entries)  # with an authorization that is over, none of them creates anything
         self.journal.note(PATH, takes)

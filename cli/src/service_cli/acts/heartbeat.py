@@ -2,11 +2,9 @@
 
 from typing import Final
 
-from bounty_protocol.chain.blocks import header_at
-
 from service_cli.acts.claim_events import SignOfLife
 from service_cli.chain.sender import send
-from service_cli.chain.session import Session, chain_errors
+from service_cli.chain.session import Session
 from service_cli.chain.signer import local_signer
 from service_cli.chain.transactions import ContractCall, Transaction, TransactionStep
 from service_cli.config.environment import GUARDIAN_KEY
@@ -26,10 +24,8 @@ def heartbeat(settings: Settings) -> SignOfLife:
     with session.journal("heartbeat", session.account) as journal:
         # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.
         receipt = send(session, Transaction(_CALL, expects=None), journal, _STEP)
-        with chain_errors():
-            mined = header_at(chain.rpc, receipt.block_number).time
-        if chain.latest().time - mined > _OLD_SECONDS:
-            say(f"an earlier run's heartbeat was mined in block {receipt.block_number}: recording a new one")
+        if chain.latest().time - chain.header(receipt.block_number).time > _OLD_SECONDS:
+            say(f"an earlier run's sign of life was mined in block {receipt.block_number}: recording another one")
             journal.forget(*_STEP.entries)
             receipt = send(session, Transaction(_CALL, expects=None), journal, _STEP)
         done = emit(SignOfLife(session.account, receipt.tx_hash, receipt.block_number))

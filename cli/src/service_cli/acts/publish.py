@@ -30,8 +30,8 @@ from service_cli.acts.fund import (
     Funding,
     FundingPath,
     NextFunding,
+    explain_path,
     funding_path,
-    path_explained,
     what_may_create,
 )
 from service_cli.acts.fund_events import ANEW, ActiveGuardian, FundedBounty, FundingPreview, PublishedPage
@@ -39,7 +39,7 @@ from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
-from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.token import authorization_calls
 from service_cli.chain.transactions import account_calls, most_cost, require_balance, require_means
@@ -47,7 +47,7 @@ from service_cli.config.environment import POSTER_KEY
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries.conditions import HubConditions, check_terms, fees_of, read_conditions, require_same_token
+from service_cli.queries.conditions import HubConditions, check_terms, read_conditions, require_same_token
 from service_cli.queries.listing import deployment
 from service_cli.queries.next_steps import for_poster, watching
 from service_cli.queries.state import require_agreement, roster_shown
@@ -138,8 +138,7 @@ def _plan(
         if what_may_create(session.chain, journal) is None:
             require_no_open_one(session, funding.page, commitment, path)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
-    is_under_way = funding.is_under_way(conditions)
-    takes = None if is_under_way else _publish_on_terms(funding, page, path, conditions, consent)
+    takes = funding.under_way(conditions) or _publish_on_terms(funding, page, path, conditions, consent)
     return funding.plan(conditions, following, takes, partial(_funded, funding))
 
 
@@ -158,9 +157,8 @@ def _publish_on_terms(
     asked = chain.ask(escrowed, *authorization_calls(chain, account), *account_calls(account))
     check_tokens(asked, account, challenge, token)
     funded_by = funding_path(asked, account)
-    require_means(chain, account, CREATION_CALLS[funded_by], asked.rpc)
-    if (explained := path_explained(asked, account, funded_by)) is not None:
-        say(explained)
+    require_means(chain, account, CREATION_CALLS[funded_by], asked)
+    explain_path(asked, account, funded_by)
     commitment = funding.commitment
     answer = session.api.signed(
         session.signer,
@@ -207,8 +205,7 @@ def _has(account: Address, done: FundedBounty, chain: ChainClient) -> bool:
     """Return whether the Hub has the bounty that an earlier run reported: a reorg may have removed it, or it never
     existed.
     """
-    with chain_errors():
-        view = chain.hub.bounty(done.bounty_id)
+    view = chain.hub.bounty(done.bounty_id)
     return view is not None and (view.poster, view.spec_commitment) == (account, done.spec_commitment)
 
 
@@ -227,18 +224,15 @@ def check_page(
     is_done = bool(before) and poster is not None and not again
     if not is_done:
         check_terms(conditions, challenge, poster)
-    funded_by, explained = FundingPath.ALLOWANCE, None  # the one that costs more
-    if poster is not None:
-        asked = chain.ask(*authorization_calls(chain, poster))
-        funded_by = funding_path(asked, poster)
-        explained = path_explained(asked, poster, funded_by)
+    asked = chain if poster is None else chain.ask(*authorization_calls(chain, poster))
+    funded_by = FundingPath.ALLOWANCE if poster is None else funding_path(asked, poster)  # the one that costs more
     cost = most_cost(chain, CREATION_CALLS[funded_by])
     if poster is not None and not is_done:
         check_tokens(chain, poster, challenge, conditions.constants.token)
-        require_balance(poster, chain.balance(poster), cost)
-    if explained is not None:
-        say(explained)
-    fees, roster = fees_of(challenge.escrow_amount, conditions), conditions.roster
+        require_balance(chain, poster, cost)
+    if poster is not None:
+        explain_path(asked, poster, funded_by)
+    fees, roster = conditions.shares(challenge.escrow_amount), conditions.roster
     reveal_at = UnixSeconds(challenge.submission_deadline + conditions.constants.reveal_delay)
     found = FundingPreview(
         byte_length=len(page),

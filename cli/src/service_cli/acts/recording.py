@@ -19,7 +19,7 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.outside import GIVEN
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import require_after
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.transactions import ContractCall, Prospect, TransactionStep
 from service_cli.errors import CommandFailed, CommandRefused
@@ -47,13 +47,8 @@ def unsent_submission(chain: ChainClient, call: ContractCall) -> UnsentSubmissio
 
 
 def active(work: Work) -> Bytes32:
-    """Return the commitment that the Hub records for this Solver, according to every endpoint; zero if none."""
-
-    def read(chain: ChainClient) -> Bytes32:
-        with chain_errors():
-            return chain.hub.submission(work.bounty_id, work.solver)
-
-    return agreed(work.chain, Fact.DONE, read)
+    """Return the commitment that the Hub records of this Solver, by every endpoint; zero if none."""
+    return agreed(work.chain, Fact.DONE, lambda each: each.hub.submission(work.bounty_id, work.solver))
 
 
 def require_place(

@@ -285,7 +285,7 @@ def check_submission(
     report_left_out(selection)
     report_files(selection)
     secrets, prospect = _find_secrets(work, selection), _prospect(work)
-    cost, balance = prospect.cost(), prospect.balance
+    cost, balance = prospect.cost(), prospect.asked.balance(work.solver)
     former, api = active(work), None if options.without_api else work.session.api
     _require_vouched_for(work, api, options)
     warnings = list[str]()

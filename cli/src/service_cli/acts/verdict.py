@@ -28,7 +28,6 @@ from service_cli.acts.verdict_checks import (
     refuse_second,
     require_active,
     require_judging,
-    require_seat,
     text_of,
 )
 from service_cli.acts.verdict_events import AnchoredVerdict, PublishedVerdict
@@ -54,7 +53,7 @@ from service_cli.config.settings import Settings
 from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import for_guardian, watching
-from service_cli.queries.state import BountyState, read_again, read_state, require_same
+from service_cli.queries.state import BountyState, read_again, read_state, require_same, require_seat
 from service_cli.queries.submissions import Choice, Pair, chosen_here
 from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import printable
@@ -174,7 +173,7 @@ def _written(session: Session[Signer], bounty_id: BountyId, choice: Choice | Non
     chain = session.chain
     check_document(session.settings.environment, body, "The Verdict's body")
     state, named = read_state(chain, bounty_id), None
-    require_seat(state, session.account)
+    require_seat(state.roster, bounty_id, session.account)
     if choice is not None:
         named = chosen_here(chain, bounty_id, choice)
         require_active(chain, bounty_id, named)
@@ -293,8 +292,7 @@ def _on_record(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict |
     """
 
     def read(each: ChainClient) -> Receipt | None:
-        with chain_errors():
-            recorded = each.hub.verdict(verdict.bounty_id, verdict.guardian)
+        recorded = each.hub.verdict(verdict.bounty_id, verdict.guardian)
         if (recorded.kind, recorded.solver, recorded.submission_commitment) != (verdict.kind, *verdict.pair):
             return None
         newest = _newest(each, verdict, reported)

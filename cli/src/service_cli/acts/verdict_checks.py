@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.types import Address, BountyId
 
 from service_cli.chain.agreement import Fact, agreed, disagreement
 from service_cli.chain.journal import was_opened
@@ -39,21 +39,9 @@ class VerdictOptions:
     """Write the document to this file instead of publishing it: no service is there to take it."""
 
 
-def require_seat(state: BountyState, guardian: Address) -> None:
-    """Refuse accounts outside the pinned roster before anything is sent."""
-    if guardian not in state.roster.accounts:
-        message = f"{guardian} is not on the roster that bounty {state.bounty_id} pinned."
-        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
-
-
 def require_active(chain: ChainClient, bounty_id: BountyId, named: Pair) -> None:
-    """Refuse a Submission that is not the Solver's active one on every endpoint."""
-
-    def read(each: ChainClient) -> Bytes32:
-        with chain_errors():
-            return each.hub.submission(bounty_id, named[0])
-
-    if agreed(chain, Fact.SUBMISSION, read) != named[1]:
+    """Refuse a Submission that is not what every endpoint has as the Solver's."""
+    if agreed(chain, Fact.SUBMISSION, lambda each: each.hub.submission(bounty_id, named[0])) != named[1]:
         message = "The named Submission is not that Solver's active one."
         raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from bounty_protocol.chain.blocks import Header, header_at, header_call
+from bounty_protocol.chain.blocks import Header, header_call
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.hub_events import BountyFinalized
@@ -16,7 +16,7 @@ from bounty_protocol.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.chain.events import UnfinalizedOutcome
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandFailed
 from service_cli.ui.output import Waiting, emit, say
 
@@ -47,8 +47,7 @@ def once_final(
                 asked = chain.ask(*views, header_call(block))
                 bounty = asked.bounty(bounty_id)
                 found = check(bounty)
-                with chain_errors():
-                    final, finalized = asked.hub.bounty(bounty_id, block), header_at(asked.rpc, block)
+                final, finalized = asked.hub.bounty(bounty_id, block), asked.header(block)
                 if final is not None and (final.outcome, final.winner) == (bounty.outcome, bounty.winner):
                     return found
                 if pending is None and (pending := _pending(chain, bounty_id, finalized, waiting_event)) is not None:
@@ -75,8 +74,7 @@ def _pending(
     found = ExpectedEvent(BountyFinalized, [bounty_topic(bounty_id)]).newest(chain, start)
     if found is None:
         return None
-    with chain_errors():
-        ended = header_at(chain.rpc, found.block_number).time
+    ended = chain.header(found.block_number).time
     final_at = UnixSeconds(chain.latest().time + ended - finalized.time)
     return kind(bounty_id, found.block_number, finalized.number, final_at)
 

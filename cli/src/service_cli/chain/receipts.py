@@ -82,13 +82,13 @@ def receipt_call(tx_hash: Bytes32) -> Call:
     return "eth_getTransactionReceipt", [tx_hash]
 
 
-def parse_receipt(chain: ChainClient, tx_hash: Bytes32, answer: object) -> tuple[Receipt, Bytes32] | None:
-    """Return the receipt of this transaction and the hash of its block, of which the endpoint has still to say that
-    the chain holds it; None while there is no receipt.
+def claimed_receipt(chain: ChainClient, tx_hash: Bytes32) -> tuple[Receipt, Bytes32] | None:
+    """Return the receipt of this transaction and the hash of its block, of which nothing says yet that the chain holds
+    it; None while there is no receipt.
     """
-    if answer is None:
-        return None
     with chain_errors():
+        if (answer := chain.rpc.answer(receipt_call(tx_hash))) is None:
+            return None
         fields = mapping(answer)
         if hash_of(fields.get("transactionHash")) != tx_hash:
             raise ChainUnavailable("an RPC endpoint answered another transaction's receipt")
@@ -97,20 +97,16 @@ def parse_receipt(chain: ChainClient, tx_hash: Bytes32, answer: object) -> tuple
             log for log in map(parse_log, logs if isinstance(logs, list) else []) if log.address == chain.hub.address
         ]
         number, is_success = block_number(fields.get("blockNumber")), quantity(fields.get("status")) == 1
-        topics = tuple(log.topics for log in own)
-        return Receipt(tx_hash, number, tuple(map(decode_log, own)), is_success, topics), hash_of(
-            fields.get("blockHash")
-        )
+        receipt = Receipt(tx_hash, number, tuple(map(decode_log, own)), is_success, tuple(log.topics for log in own))
+        return receipt, hash_of(fields.get("blockHash"))
 
 
 def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
     """Return the receipt, if it is this transaction's and its block is part of the chain."""
-    with chain_errors():
-        found = parse_receipt(chain, tx_hash, chain.rpc.answer(receipt_call(tx_hash)))
-        if found is None:
-            return None
-        receipt, block_hash = found
-        return receipt if header_at(chain.rpc, receipt.block_number).hash == block_hash else None
+    if (found := claimed_receipt(chain, tx_hash)) is None:
+        return None
+    receipt, block_hash = found
+    return receipt if chain.header(receipt.block_number).hash == block_hash else None
 
 
 def _has(topics: Topics, wanted: Topics) -> bool:
@@ -120,35 +116,26 @@ def _has(topics: Topics, wanted: Topics) -> bool:
     )
 
 
-def hub_events(
-    chain: ChainClient, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
-) -> Iterator[tuple[Log, HubEvent]]:
-    """Yield the Hub's events from block ``first`` on, up to ``last`` or the newest block."""
-    with chain_errors():
-        for log in read_logs(chain, chain.hub.address, first, topics, last):
-            yield log, decode_log(log)
-
-
-def read_logs(
-    chain: ChainClient, contract: Address, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
-) -> Iterator[Log]:
-    """Yield a contract's logs in the order of the chain; ``ChainUnavailable`` for an answer of another shape.
+def hub_events(chain: ChainClient, first: BlockNumber, topics: Topics) -> Iterator[tuple[Log, HubEvent]]:
+    """Yield the Hub's events from block ``first`` on in the order of the chain; ``chain_unavailable`` for an answer of
+    another shape.
 
     If the chain does not have the first block, an endpoint invented it: then the log is read from the Hub's start or,
     if that is unknown, from about a day ago. For an endpoint that is slightly behind, the log is read from as far back
     as it may lag.
     """
-    end = chain.tip() if last is None else last
-    if first > end:
-        recent = block_before(chain.rpc, header_at(chain.rpc, end), TOLERATED_SECONDS).number
-        lags = first - end <= end - recent
-        first = recent if lags else earliest_block(chain, end)
-    while first <= end:
-        logs, covered = chain.endpoint.agreed(
-            partial(logs_of_range, address=contract, topics=topics, first=first, last=end), 1
-        )
-        yield from logs
-        first = BlockNumber(covered + 1)
+    end, hub = chain.tip(), chain.hub.address
+    with chain_errors():
+        if first > end:
+            recent = block_before(chain.rpc, header_at(chain.rpc, end), TOLERATED_SECONDS).number
+            lags = first - end <= end - recent
+            first = recent if lags else earliest_block(chain, end)
+        while first <= end:
+            range_of_logs = partial(logs_of_range, address=hub, topics=topics, first=first, last=end)
+            logs, covered = chain.endpoint.agreed(range_of_logs, 1)
+            for log in logs:
+                yield log, decode_log(log)
+            first = BlockNumber(covered + 1)
 
 
 def bounty_topic(bounty_id: BountyId) -> Bytes32:

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, TypeVar
 
-from bounty_protocol.chain.blocks import Header, block_before, header_at, header_call, parse_header
-from bounty_protocol.chain.rpc import Answers, ChainUnavailable, RpcRefused
+from bounty_protocol.chain.blocks import Header, block_before, header_call
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.types import BlockNumber
 
 from service_cli.chain.journal import Journal, account_lock
-from service_cli.chain.receipts import ExpectedEvent, Receipt, parse_receipt, receipt_call, receipt_of
+from service_cli.chain.receipts import ExpectedEvent, Receipt, claimed_receipt, receipt_call, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
@@ -38,7 +38,7 @@ from service_cli.chain.transactions import (
     sign_attempt,
 )
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.ui.output import Waiting, say, show_by
+from service_cli.ui.output import Waiting, say
 
 T = TypeVar("T")
 RECEIPT_SECONDS: Final = 180.0
@@ -151,9 +151,8 @@ def keep_looking(
 
 
 def is_part(chain: ChainClient, head: Header) -> bool:
-    """Return whether the chain still has the block that was the tip when a poll began."""
-    with chain_errors():
-        return header_at(chain.rpc, head.number).hash == head.hash
+    """Return whether the chain still holds the block that was the tip when a look began."""
+    return chain.header(head.number).hash == head.hash
 
 
 def _is_done(transaction: Transaction, receipt: Receipt) -> bool:
@@ -166,12 +165,12 @@ def _is_done(transaction: Transaction, receipt: Receipt) -> bool:
     return receipt.succeeded and (transaction.expects is None or transaction.expects.proven_by(receipt))
 
 
-def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
-    """Return a block that is just old enough to count, by the times in the headers."""
+def settled_block(chain: ChainClient, head: Header) -> str:
+    """Return, in hex, a block that is old enough to count, by the times in the headers, and not much older."""
     if chain.is_local:
-        return head.number
+        return hex(head.number)
     with chain_errors():
-        return block_before(chain.rpc, head, _CONFIRMED_SECONDS).number
+        return hex(block_before(chain.rpc, head, _CONFIRMED_SECONDS).number)
 
 
 def is_settled(chain: ChainClient, block: Header, head: Header) -> bool:
@@ -179,17 +178,13 @@ def is_settled(chain: ChainClient, block: Header, head: Header) -> bool:
     return block.number <= head.number and (chain.is_local or head.time - block.time >= _CONFIRMED_SECONDS)
 
 
-def is_deep(chain: ChainClient, receipt: Receipt, head: Header) -> bool:
-    """Return whether a transaction has enough blocks on top."""
-    with chain_errors():
-        return is_settled(chain, header_at(chain.rpc, receipt.block_number), head)
-
-
 def newest_settled(chain: ChainClient, proof: ExpectedEvent[Any], since: BlockNumber) -> Receipt | None:
     """Return the newest transaction since that block with the event, once it has enough blocks on top, in one poll."""
     head = chain.latest()
     found = proof.newest(chain, since)
-    return found if found is not None and is_deep(chain, found, head) and is_part(chain, head) else None
+    if found is None or not is_settled(chain, chain.header(found.block_number), head) or not is_part(chain, head):
+        return None
+    return found
 
 
 class _Sending:
@@ -253,14 +248,11 @@ class _Sending:
 
     def _look_once(self) -> Ending | None:
         """Look once; the look counts while its tip is part of the chain. No answer shows nothing missing."""
-        account, hashes = self.signer.address, self.attempt.hashes
-        tip, count = header_call("latest"), count_call(account, "latest")
+        count, receipts = count_call(self.signer.address, "latest"), map(receipt_call, self.attempt.hashes)
         try:
-            with chain_errors():
-                known = Answers.of(self.chain.rpc, [tip, count, *map(receipt_call, hashes)])
-                head, is_used = parse_header(known.answer(tip)), nonce_of(known.answer(count)) > self.attempt.nonce
-            show_by(now=head.time)
-            if (mined := self._mined(known, head)) is not None:
+            asked = self.chain.ask(header_call("latest"), count, *receipts)
+            head, is_used = asked.latest(), self._nonce_used(asked, "latest")
+            if (mined := self._mined(asked, head)) is not None:
                 receipt, counts = mined
                 self.missing_since = None
                 if not counts or receipt.succeeded:
@@ -273,24 +265,20 @@ class _Sending:
             self.missing_since = None
             raise
 
-    def _mined(self, known: Answers, head: Header) -> tuple[Receipt, bool] | None:
+    def _mined(self, asked: ChainClient, head: Header) -> tuple[Receipt, bool] | None:
         """Return a receipt of ours that is part of the chain below ``head``, and whether it has enough blocks on top.
 
         Its block and ``head`` are read once more, together, after the receipt.
         """
         for tx_hash in self.attempt.hashes:
-            with chain_errors():
-                found = parse_receipt(self.chain, tx_hash, known.answer(receipt_call(tx_hash)))
+            found = claimed_receipt(asked, tx_hash)
             if found is None or self._lacks_event(found[0]):
                 continue
             receipt, block_hash = found
-            block_call, tip_call = header_call(receipt.block_number), header_call(head.number)
-            with chain_errors():
-                held = Answers.of(self.chain.rpc, [block_call, *([tip_call] if tip_call != block_call else [])])
-                block, tip = parse_header(held.answer(block_call)), parse_header(held.answer(tip_call))
-            if block.hash != block_hash:
-                continue
-            return receipt, tip.hash == head.hash and is_settled(self.chain, block, head)
+            held = self.chain.ask(header_call(receipt.block_number), header_call(head.number))
+            block = held.header(receipt.block_number)
+            if block.hash == block_hash:
+                return receipt, is_part(held, head) and is_settled(self.chain, block, head)
         return None
 
     def _look(self, head: Header, *, is_used: bool) -> Ending | None:
@@ -299,7 +287,7 @@ class _Sending:
             if (found := self._event()) is None:
                 return self._missing(head)
             self.missing_since = None
-            return found if is_deep(self.chain, found, head) else None
+            return found if is_settled(self.chain, self.chain.header(found.block_number), head) else None
         self.missing_since = None  # never used, or free again: a reorg took out the transaction that had it
         try:
             self._keep_offering()
@@ -311,7 +299,9 @@ class _Sending:
                 return None
             self.searched_at = time.monotonic()  # somebody else may have relayed the call
             found = self._event()
-        return found if found is not None and is_deep(self.chain, found, head) else None
+        return (
+            found if found is not None and is_settled(self.chain, self.chain.header(found.block_number), head) else None
+        )
 
     def _lacks_event(self, receipt: Receipt) -> bool:
         """Return whether a receipt states success but lacks the required event; such a receipt is ignored."""
@@ -324,8 +314,8 @@ class _Sending:
     def _reverted(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
         """Return what a revert of ours means; it is believed once the account's nonce agrees."""
         if (found := self._event()) is not None:
-            return found if is_deep(self.chain, found, head) else None
-        if not self._nonce_used(settled_block(self.chain, head)):
+            return found if is_settled(self.chain, self.chain.header(found.block_number), head) else None
+        if not self._nonce_used(self.chain, settled_block(self.chain, head)):
             return None
         message = f"Transaction {receipt.tx_hash} was mined and reverted; nothing changed."
         next_action = "Run service-cli bounty:show to see what changed, then run the command again."
@@ -339,7 +329,7 @@ class _Sending:
             if self.missing_since is None:
                 self.missing_since = time.monotonic()
             is_early = time.monotonic() - self.missing_since < MISSING_SECONDS
-            if is_early or not self._nonce_used(settled_block(self.chain, head)):
+            if is_early or not self._nonce_used(self.chain, settled_block(self.chain, head)):
                 return None
         if self._is_known():
             sent = self.attempt.hashes[-1]
@@ -356,10 +346,9 @@ class _Sending:
         expects = self.transaction.expects
         return None if expects is None else expects.newest(self.chain, self.attempt.from_block)
 
-    def _nonce_used(self, at: BlockNumber) -> bool:
+    def _nonce_used(self, chain: ChainClient, at: str) -> bool:
         with chain_errors():
-            count = self.chain.rpc.answer(count_call(self.signer.address, hex(at)))
-            return nonce_of(count) > self.attempt.nonce
+            return nonce_of(chain.rpc.answer(count_call(self.signer.address, at))) > self.attempt.nonce
 
     def _is_known(self) -> bool:
         """Return whether the node knows any of the attempt's transactions, mined or not."""
@@ -402,16 +391,16 @@ class _Sending:
         is_ahead = self.attempt.nonce > nonce  # a node may know it, and no block can take it yet
         if same and not is_ahead and self._is_known():
             return
-        prospect = self._prospect()
         if is_ahead:
-            self._sign_at(nonce, prospect)
+            self._sign_at(nonce)
             return
+        prospect = self._prospect()
         cost = prospect.cost()
         is_too_little = cost.price.cap > self.attempt.price.cap or self.attempt.gas < cost.gas
         if not same or is_too_little:  # the price and the gas of an earlier run were an endpoint's word
             self.attempt = self._sign(prospect, self.attempt)
 
-    def _sign_at(self, nonce: int, prospect: Prospect) -> None:
+    def _sign_at(self, nonce: int) -> None:
         """Sign the same with the nonce that the account has; the nonce of an earlier run was another endpoint's word.
 
         The earlier transaction can still be mined once the account reaches its nonce, so only a repeatable call is
@@ -422,7 +411,8 @@ class _Sending:
         if not self.call.is_repeatable and signed <= nonce + _NEAR:
             raise _ahead("this", signed, nonce, "If signed again, it could be mined twice")
         self.transaction.check_anew()
-        say(f"an earlier run signed this with nonce {signed}, but the next nonce is {nonce}: signing again")
+        prospect = self._prospect()
+        say(f"an earlier run signed this with nonce {signed}, the next one is {nonce}: signing anew")
         self.journal.note(self.step.ahead, max(signed, self.journal.get(self.step.ahead) or 0))
         self.step.give_up(self.journal, self.attempt)
         self.attempt, self.reach = self._sign(prospect, None), Reach.THIS_RUN

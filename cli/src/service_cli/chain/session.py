@@ -17,7 +17,7 @@ from bounty_protocol.auth.typed_data import Approval
 from bounty_protocol.chain.blocks import Header, NearTip, block_to_sign, header_at
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
 from bounty_protocol.chain.gas import USUAL_COST_WEI
-from bounty_protocol.chain.hub import BountyView, Hub, RosterView
+from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.hub_constants import EscrowToken, balance_of, read_token
 from bounty_protocol.chain.reverts import explain
 from bounty_protocol.chain.rpc import (
@@ -31,7 +31,7 @@ from bounty_protocol.chain.rpc import (
     quantity,
 )
 from bounty_protocol.domain.roster import Roster, RosterMember
-from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, UnixSeconds, Wei
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.journal import Journal, open_journal
 from service_cli.chain.signer import Signer
@@ -47,6 +47,52 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
 _NEAR_SECONDS: Final = 60.0
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
+
+
+_CHECK_ENDPOINTS: Final = "Check SERVICE_RPC_URL and SERVICE_RPC_URLS, then run it again."
+
+
+@contextmanager
+def chain_errors() -> Iterator[None]:
+    """Turn errors of the chain library into the command's own."""
+    try:
+        yield
+    except ChainUnavailable as error:
+        if error.limited:
+            host = printable(error.host or "", 100)
+            message = f"The RPC endpoint at {host} limits its requests, and refused this one."
+            next_action = f"Try again {error.try_again}, or set SERVICE_RPC_URL to another endpoint."
+            raise CommandFailed("chain_unavailable", message, next_action=next_action) from error
+        if error.host is None:
+            message = f"The chain did not answer usefully: {error}."
+        else:
+            message = f"The RPC endpoint at {printable(error.host, 100)} did not answer usefully: {error.cause}."
+        raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        message = "The chain gave an answer of another shape than the one requested."
+        raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
+    except RpcRefused as error:
+        if not error.is_revert:
+            message = f"The RPC endpoint refused to answer (error {error.code}); that says nothing about the bounty."
+            raise CommandFailed(
+                "chain_unavailable", message, next_action="Wait, or use another RPC endpoint."
+            ) from error
+        refusal = explain(error)
+        raise CommandRefused(refusal.code, refusal.message, next_action=refusal.next_action) from error
+
+
+class _Hub(Hub):
+    """The Hub's views, whose errors are the command's own."""
+
+    bounty = chain_errors()(Hub.bounty)
+    roster = chain_errors()(Hub.roster)
+    current_roster_version = chain_errors()(Hub.current_roster_version)
+    announced_roster = chain_errors()(Hub.announced_roster)
+    submission = chain_errors()(Hub.submission)
+    verdict = chain_errors()(Hub.verdict)
+    delivery_key = chain_errors()(Hub.delivery_key)
+    announced_delivery_key = chain_errors()(Hub.announced_delivery_key)
+    fee_policy = chain_errors()(Hub.fee_policy)
 
 
 class _Endpoint(Rpc):
@@ -101,7 +147,7 @@ class ChainClient:
         self.rpc: ChainNode = self.endpoint
         """What answers the reads: the endpoint, or what one request brought (``ask``)."""
         show_by(token=lambda: self.token)
-        self.hub = Hub(self.rpc, settings.hub_address())
+        self.hub = _Hub(self.rpc, settings.hub_address())
         self.block: BlockNumber | None = None
         """Where the Hub's views and log are read; None for the newest block."""
         self._near: tuple[NearTip, float] | None = None
@@ -110,7 +156,7 @@ class ChainClient:
     def at(self, block: BlockNumber) -> "ChainClient":
         """Return the same client with the Hub's views and log as of this block."""
         pinned = copy(self)
-        pinned.rpc, pinned.hub, pinned.block = self.endpoint, Hub(self.endpoint, self.hub.address, block), block
+        pinned.rpc, pinned.hub, pinned.block = self.endpoint, _Hub(self.endpoint, self.hub.address, block), block
         return pinned
 
     def ask(self, *calls: Call) -> "ChainClient":
@@ -118,7 +164,7 @@ class ChainClient:
         with chain_errors():
             known = Answers.of(self.rpc, calls)
         asked = copy(self)
-        asked.rpc, asked.hub = known, Hub(known, self.hub.address, self.hub.block)
+        asked.rpc, asked.hub = known, _Hub(known, self.hub.address, self.hub.block)
         return asked
 
     @property
@@ -145,10 +191,14 @@ class ChainClient:
 
     def latest(self) -> Header:
         """Read the newest block; amounts and moments are shown by its time."""
-        with chain_errors():
-            header = header_at(self.rpc, "latest")
+        header = self.header("latest")
         show_by(now=header.time)
         return header
+
+    def header(self, block: BlockNumber | str) -> Header:
+        """Read a block's header by its number or its tag."""
+        with chain_errors():
+            return header_at(self.rpc, block)
 
     def tip(self) -> BlockNumber:
         """Return where the Hub's log is read to: this client's block, else the newest one."""
@@ -163,9 +213,7 @@ class ChainClient:
 
     def finalized(self) -> Header:
         """Read the newest final block."""
-        block = self.final_block()
-        with chain_errors():
-            return header_at(self.rpc, block)
+        return self.header(self.final_block())
 
     @cached_property
     def token(self) -> EscrowToken:
@@ -185,35 +233,40 @@ class ChainClient:
 
     def bounty(self, bounty_id: BountyId) -> BountyView:
         """Read one bounty; refuse an unknown id."""
-        with chain_errors():
-            view = self.hub.bounty(bounty_id)
+        view = self.hub.bounty(bounty_id)
         if view is None:
             message = f"The Hub has no bounty {bounty_id}."
             raise CommandRefused("bounty_not_found", message, next_action="Check the bounty id and the network.")
         return view
 
+    def roster(self, version: int, pinned: Bytes32 | None = None) -> Roster:
+        """Read a roster whose members hash to the value it carries, and to the ``pinned`` one."""
+        view = self.hub.roster(version)
+        members = zip(view.accounts, view.encryption_keys, view.last_active_at, strict=True)
+        found = tuple(RosterMember(account, key, UnixSeconds(active)) for account, key, active in members)
+        roster = Roster(version, view.guardian_roster_hash, view.quorum, found)
+        roster.verify(self.chain_id, self.hub.address, pinned)
+        return roster
+
     def pinned_roster(self, bounty: BountyView) -> Roster:
-        """Read the bounty's roster, its members hashed against the pinned value."""
-        with chain_errors():
-            view = self.hub.roster(bounty.roster_version)
-        return checked_roster(self, bounty.roster_version, view, pinned=bounty)
+        """Read the bounty's roster."""
+        return self.roster(bounty.roster_version, bounty.guardian_roster_hash)
 
     def current_roster(self) -> Roster:
         """Read the roster that a bounty created now would pin."""
-        with chain_errors():
-            version = self.hub.current_roster_version()
-            view = self.hub.roster(version)
-        return checked_roster(self, version, view, pinned=None)
+        return self.roster(self.hub.current_roster_version())
 
     def roster_until(self) -> UnixSeconds | None:
-        """Read when an announced roster replaces the current one; None if none is announced."""
-        with chain_errors():
-            announced = self.hub.announced_roster()
+        """Read when an announced roster takes the current one's place; None if none is announced."""
+        announced = self.hub.announced_roster()
         return None if announced is None else announced[1]
 
-    def note_near(self, near: NearTip) -> None:
-        """Have requests of the next minute signed over one of these blocks: they are good for five."""
+    def note_near(self, head: Header, asked: "ChainClient") -> NearTip:
+        """Have requests of the next minute signed over a block near this tip: each is good for five minutes."""
+        with chain_errors():
+            near = NearTip.of(head, asked.rpc)
         self._near = near, time.monotonic()
+        return near
 
     def approval(self, request: RequestToSign, used: Container[BlockNumber] = ()) -> Approval:
         """Return the message to sign for a request: bound to a block a little behind the tip, and to none of those
@@ -222,10 +275,10 @@ class ChainClient:
         A key signs the same bytes identically: a second signature over the same block would equal the first one.
         """
         near, read_at = self._near or (None, 0.0)
+        if near is None or used or time.monotonic() - read_at > _NEAR_SECONDS:
+            head = self.latest()
+            near = self.note_near(head, self.ask(*NearTip.calls(head)))
         with chain_errors():
-            if near is None or used or time.monotonic() - read_at > _NEAR_SECONDS:
-                near = NearTip.read(self.rpc)
-                self.note_near(near)
             block = block_to_sign(self.rpc, near, used)
         return request.approval(block.number, block.hash)
 
@@ -292,51 +345,6 @@ def code_call(account: Address) -> Call:
 def balance_call(account: Address) -> Call:
     """Return the call that reads an account's balance in wei."""
     return "eth_getBalance", [account, "latest"]
-
-
-def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:
-    """Return the roster if its members hash to the value it carries and to the pinned one."""
-    members = zip(view.accounts, view.encryption_keys, view.last_active_at, strict=True)
-    roster = Roster(
-        version=version,
-        guardian_roster_hash=view.guardian_roster_hash,
-        quorum=view.quorum,
-        members=tuple(RosterMember(account, key, UnixSeconds(active)) for account, key, active in members),
-    )
-    roster.verify(chain.chain_id, chain.hub.address, pinned.guardian_roster_hash if pinned else None)
-    return roster
-
-
-_CHECK_ENDPOINTS: Final = "Check SERVICE_RPC_URL and SERVICE_RPC_URLS, then run the command again."
-
-
-@contextmanager
-def chain_errors() -> Iterator[None]:
-    """Turn errors of the chain library into the command's own."""
-    try:
-        yield
-    except ChainUnavailable as error:
-        if error.limited:
-            host = printable(error.host or "", 100)
-            message = f"The RPC endpoint at {host} has a rate limit, and refused this request."
-            next_action = f"Try again {error.try_again}, or set SERVICE_RPC_URL to another endpoint."
-            raise CommandFailed("chain_unavailable", message, next_action=next_action) from error
-        if error.host is None:
-            message = f"The chain gave no usable answer: {error}."
-        else:
-            message = f"The RPC endpoint at {printable(error.host, 100)} gave no usable answer: {error.cause}."
-        raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        message = "The chain gave an answer of the wrong shape."
-        raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
-    except RpcRefused as error:
-        if not error.is_revert:
-            message = f"The RPC endpoint refused to answer (error {error.code}); that says nothing about the bounty."
-            raise CommandFailed(
-                "chain_unavailable", message, next_action="Wait, or use another RPC endpoint."
-            ) from error
-        refusal = explain(error)
-        raise CommandRefused(refusal.code, refusal.message, next_action=refusal.next_action) from error
 
 
 def decimals_mismatch(found: Mapping[str, int | None]) -> CommandRefused:

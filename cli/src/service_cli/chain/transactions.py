@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
-from bounty_protocol.chain.rpc import Answers, Call, ChainNode, RpcRefused, block_number, mapping, quantity
+from bounty_protocol.chain.rpc import Call, ChainNode, RpcRefused, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
@@ -213,7 +213,7 @@ class Prospect:
     chain: ChainClient
     account: Address
     call: ContractCall
-    _known: Answers
+    asked: ChainClient
 
     @staticmethod
     def read(chain: ChainClient, account: Address, call: ContractCall) -> "Prospect":
@@ -221,25 +221,9 @@ class Prospect:
         simulation, estimate = _trials(chain, account, call)
         estimates = [estimate] if call.is_estimated else []
         with _gas_errors(call):
-            known = Answers.of(chain.rpc, [simulation, *estimates, *account_calls(account)])
-            known.answer(simulation)
-        return Prospect(chain, account, call, known)
-
-    @property
-    def head(self) -> BlockNumber:
-        """The newest block."""
-        with chain_errors():
-            return block_number(mapping(self._known.answer(_PRICE_CALLS[1])).get("number"))
-
-    @property
-    def nonce(self) -> int:
-        """The account's next nonce."""
-        return _nonce_in(self._known, self.account)
-
-    @property
-    def balance(self) -> Wei:
-        """What the account holds for gas."""
-        return _balance_in(self._known, self.account)
+            asked = chain.ask(simulation, *estimates, *account_calls(account))
+            asked.rpc.answer(simulation)
+        return Prospect(chain, account, call, asked)
 
     def cost(self) -> GasCost:
         """Return the most that sending it now may take, its gas estimated with a margin of a quarter.
@@ -247,19 +231,19 @@ class Prospect:
         ``gas_excessive`` if that is more than the call can need: the contract is not the Hub, or the endpoint is wrong.
         """
         if not self.call.is_estimated:
-            return GasCost(self.call.most_gas, _price_in(self._known))
+            return GasCost(self.call.most_gas, _price_in(self.asked))
         _, estimate = _trials(self.chain, self.account, self.call)
         with _gas_errors(self.call):
-            gas = quantity(self._known.answer(estimate))
+            gas = quantity(self.asked.rpc.answer(estimate))
         gas += gas // 4
         if gas > self.call.most_gas:
             wanted = f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has"
             raise _excessive(self.call, wanted)
-        return GasCost(gas, _price_in(self._known))
+        return GasCost(gas, _price_in(self.asked))
 
     def require_affordable(self) -> None:
         """Refuse gas that costs more than the limits or than the account holds, before anything leads up to it."""
-        _require_payable(self.chain, self.account, self.balance, [self.cost()])
+        _require_payable(self.chain, self.account, self.asked, [self.cost()])
 
 
 def _trials(chain: ChainClient, account: Address, call: ContractCall) -> tuple[Call, Call]:
@@ -295,38 +279,35 @@ def _excessive(call: ContractCall, wanted: str) -> CommandRefused:
     return CommandRefused("gas_excessive", message, next_action=next_action)
 
 
-def require_means(chain: ChainClient, account: Address, functions: Sequence[str], known: ChainNode) -> None:
+def require_means(chain: ChainClient, account: Address, functions: Sequence[str], asked: ChainClient) -> None:
     """Refuse calls that nobody can estimate yet, if they cost more than the limits or than the account holds.
 
-    ``known`` has the answers to ``account_calls``: everything that the endpoint answers before a transaction is
-    signed, so that a malformed answer ends the command before anything is signed.
+    By the answers to ``account_calls``: everything that the endpoint answers before a transaction is signed, so that a
+    malformed answer ends the command before anything is signed.
     """
-    _nonce_in(known, account)
-    _require_payable(chain, account, _balance_in(known, account), _most_costs(known, functions))
+    next_nonce(asked, account)
+    _require_payable(chain, account, asked, _most_costs(asked, functions))
 
 
 def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
     """Return the greatest cost of these calls together, in wei: each with the most gas that is signed for it."""
-    with chain_errors():
-        known = Answers.of(chain.rpc, _PRICE_CALLS)
-    return Wei(sum(cost.wei for cost in _most_costs(known, functions)))
+    return Wei(sum(cost.wei for cost in _most_costs(chain.ask(*_PRICE_CALLS), functions)))
 
 
-def _most_costs(known: ChainNode, functions: Sequence[str]) -> list[GasCost]:
-    price = _price_in(known)
+def _most_costs(asked: ChainClient, functions: Sequence[str]) -> list[GasCost]:
+    price = _price_in(asked)
     return [GasCost(GAS_NEEDS[function].most(), price) for function in functions]
 
 
-def _require_payable(chain: ChainClient, account: Address, balance: Wei, costs: Sequence[GasCost]) -> None:
+def _require_payable(chain: ChainClient, account: Address, asked: ChainClient, costs: Sequence[GasCost]) -> None:
     """Refuse a cost that was not agreed to, and an account that cannot pay all of them."""
-    require_balance(account, balance, sum(cost.wei for cost in costs))
+    require_balance(asked, account, sum(cost.wei for cost in costs))
     for cost in costs:
         _require_agreed(chain, cost)
 
 
-def require_balance(account: Address, balance: Wei, cost: int) -> None:
-    """Refuse an account that cannot pay for gas."""
-    if balance < cost:
+def require_balance(chain: ChainClient, account: Address, cost: int) -> None:
+    if (balance := chain.balance(account)) < cost:
         message = f"{account} holds {wei(balance)}; gas may cost {wei(cost)}."
         raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
 
@@ -353,7 +334,7 @@ def advise_wallet(prospect: Prospect) -> None:
     """
     say(f"your wallet chooses gas and price; this call takes about {prospect.call.usual_gas:,} gas")
     try:
-        require_balance(prospect.account, prospect.balance, prospect.cost().wei)
+        require_balance(prospect.asked, prospect.account, prospect.cost().wei)
     except CommandRefused as refused:
         if refused.code == "gas_excessive":
             raise
@@ -370,8 +351,8 @@ def sign_attempt(
 
     ``nonce_used`` if it would have a later nonce than ``last_nonce``.
     """
-    chain, call, head = prospect.chain, prospect.call, prospect.head
-    nonce = replaces.nonce if replaces else prospect.nonce
+    chain, call, head = prospect.chain, prospect.call, prospect.asked.latest().number
+    nonce = replaces.nonce if replaces else next_nonce(prospect.asked, signer.address)
     if last_nonce is not None and nonce > last_nonce:
         message = f"The account's next nonce is {nonce}, and this may have none after {last_nonce}."
         next_action = "Look at the account's transactions on chain; nothing was signed."
@@ -379,7 +360,7 @@ def sign_attempt(
     cost = prospect.cost()
     if replaces is not None:
         cost = GasCost(cost.gas, cost.price.above(replaces.price))
-    _require_payable(chain, signer.address, prospect.balance, [cost])
+    _require_payable(chain, signer.address, prospect.asked, [cost])
     unsigned = UnsignedTransaction(
         chain_id=chain.chain_id,
         nonce=nonce,
@@ -419,22 +400,12 @@ def account_calls(account: Address) -> list[Call]:
     return [*_PRICE_CALLS, balance_call(account), count_call(account, "pending")]
 
 
-def _nonce_in(known: ChainNode, account: Address) -> int:
-    with chain_errors():
-        return nonce_of(known.answer(count_call(account, "pending")))
-
-
-def _balance_in(known: ChainNode, account: Address) -> Wei:
-    with chain_errors():
-        return Wei(quantity(known.answer(balance_call(account))))
-
-
-def _price_in(known: ChainNode) -> GasPrice:
+def _price_in(asked: ChainClient) -> GasPrice:
     """Return twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     tip_call, block_call, _ = _PRICE_CALLS
     with chain_errors():
-        base = quantity(mapping(known.answer(block_call)).get("baseFeePerGas", "0x0"))
-        tip = reasonable_tip(quantity(known.answer(tip_call)), _recent_tips(known))
+        base = quantity(mapping(asked.rpc.answer(block_call)).get("baseFeePerGas", "0x0"))
+        tip = reasonable_tip(quantity(asked.rpc.answer(tip_call)), _recent_tips(asked.rpc))
     return GasPrice(Wei(2 * base + tip), Wei(tip))
 
 

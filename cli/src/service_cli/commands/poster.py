@@ -113,10 +113,10 @@ def poster_new(
         from bounty_protocol.domain.challenge import parse_challenge
 
         from service_cli.config.settings import CHAIN, load_settings
-        from service_cli.queries.conditions import check_terms, escrow_for, fees_of
+        from service_cli.queries.conditions import check_terms, escrow_for
 
         conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
-        now, fees = conditions.now, fees_of(paid_in, conditions)
+        now, fees = conditions.now, conditions.shares(paid_in)
         text = template(now, replace(terms, escrow=paid_in))
         check_terms(conditions, parse_challenge(text.encode()), None)
     try:

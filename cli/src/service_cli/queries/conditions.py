@@ -23,11 +23,19 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, Bytes32, TokenAmount, UnixSeconds
 from bounty_protocol.wire.deployment import Deployment
 
-from service_cli.chain.session import ChainClient, chain_errors, checked_roster, decimals_mismatch
+from service_cli.chain.session import ChainClient, chain_errors, decimals_mismatch
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.ui.output import warn
 from service_cli.ui.text import moment, printable
+
+
+class Shares(NamedTuple):
+    """Who gets what of an escrow that is awarded."""
+
+    award: TokenAmount
+    guardian: TokenAmount
+    protocol: TokenAmount
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +52,29 @@ class HubConditions:
     now: UnixSeconds
     """The time of the block that all of it was read at."""
 
-    def fees(self, escrow: TokenAmount) -> tuple[TokenAmount, TokenAmount]:
-        """Return protocol and guardian fee of an escrow."""
-        return fee_amount(escrow, self.protocol_fee_bps), fee_amount(escrow, self.guardian_fee_bps)
+    def shares(self, escrow: TokenAmount) -> Shares:
+        """Return the shares of an escrow, by the Hub's present fees."""
+        protocol, guardian = fee_amount(escrow, self.protocol_fee_bps), fee_amount(escrow, self.guardian_fee_bps)
+        return Shares(TokenAmount(escrow - protocol - guardian), guardian, protocol)
 
     def terms(self, page: ChallengePage, commitment: Bytes32, salt: Bytes32) -> Terms:
         """Return the page's terms on these conditions."""
-        protocol_fee, guardian_fee = self.fees(page.escrow_amount)
+        shares = self.shares(page.escrow_amount)
         return Terms(
             spec_commitment=commitment,
             expected_roster_hash=self.roster.guardian_roster_hash,
             escrow_amount=page.escrow_amount,
             submission_deadline=page.submission_deadline,
             judging_window=page.judging_window_seconds,
-            max_protocol_fee=protocol_fee,
-            max_guardian_fee=guardian_fee,
+            max_protocol_fee=shares.protocol,
+            max_guardian_fee=shares.guardian,
             salt=salt,
         )
 
     def honour(self, terms: Terms) -> bool:
         """Return whether the Hub would still create a bounty on these terms."""
-        protocol_fee, guardian_fee = self.fees(terms.escrow_amount)
-        fits = protocol_fee <= terms.max_protocol_fee and guardian_fee <= terms.max_guardian_fee
+        shares = self.shares(terms.escrow_amount)
+        fits = shares.protocol <= terms.max_protocol_fee and shares.guardian <= terms.max_guardian_fee
         return fits and terms.expected_roster_hash == self.roster.guardian_roster_hash
 
 
@@ -79,8 +88,8 @@ def read_conditions(chain: ChainClient) -> HubConditions:
         fees = asked.hub.fee_policy()
         constants = read_hub_constants(asked.rpc, hub.address, chain.chain_id)
         more = chain.ask(hub.call("getRoster", version), *NearTip.calls(head))
-        roster = checked_roster(chain, version, more.hub.roster(version), pinned=None)
-        chain.note_near(NearTip.of(head, more.rpc))
+        roster = more.roster(version)
+        chain.note_near(head, more)
     chain.require_recorded(constants.token)
     return HubConditions(roster, asked.roster_until(), *fees, constants, head.time)
 
@@ -132,20 +141,6 @@ def escrow_for(settings: Settings, award: TokenAmount, named: str | None) -> tup
     return conditions, escrow
 
 
-class Shares(NamedTuple):
-    """Who gets what of an escrow that is awarded."""
-
-    award: TokenAmount
-    guardian: TokenAmount
-    protocol: TokenAmount
-
-
-def fees_of(escrow: TokenAmount, conditions: HubConditions) -> Shares:
-    """Return the shares of an escrow, by the Hub's current fees."""
-    protocol, guardian = conditions.fees(escrow)
-    return Shares(TokenAmount(escrow - protocol - guardian), TokenAmount(guardian), TokenAmount(protocol))
-
-
 def least_escrow(award: TokenAmount, conditions: HubConditions) -> TokenAmount:
     """Return the smallest escrow whose award is at least ``award``."""
     share = 10_000 - conditions.protocol_fee_bps - conditions.guardian_fee_bps
@@ -153,6 +148,6 @@ def least_escrow(award: TokenAmount, conditions: HubConditions) -> TokenAmount:
         message = "The Hub's fees would take the whole escrow."
         raise CommandRefused("fees_refused", message, next_action="Check SERVICE_RPC_URL and SERVICE_HUB_ADDRESS.")
     escrow = -(-award * 10_000 // share)
-    while escrow > 1 and escrow - 1 - sum(conditions.fees(TokenAmount(escrow - 1))) >= award:
+    while escrow > 1 and conditions.shares(TokenAmount(escrow - 1)).award >= award:
         escrow -= 1
     return TokenAmount(escrow)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.deployment import network_named
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Address
@@ -17,7 +16,7 @@ from bounty_protocol.wire.deployment import Deployment
 from service_cli.api import api_of, subgraph_of
 from service_cli.chain.agreement import Fact, disagreement
 from service_cli.chain.beacon import beacon_of, round_signature
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.chain.token import shown_amount
 from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
 from service_cli.config.settings import Settings
@@ -93,9 +92,8 @@ def _further(settings: Settings) -> str:
     chain = ChainClient(settings)
     final = chain.finalized()
     for other in chain.further:
-        with chain_errors():
-            if header_at(other.rpc, final.number).hash != final.hash:
-                raise disagreement(Fact.TIME, chain.named, other.named)
+        if other.header(final.number).hash != final.hash:
+            raise disagreement(Fact.TIME, chain.named, other.named)
     return f"{', '.join(other.named for other in chain.further)}: the same block {final.number}"
 
 
@@ -120,8 +118,7 @@ def _roster(settings: Settings) -> str:
 
 def _delivery(settings: Settings) -> str:
     chain = ChainClient(settings)
-    with chain_errors():
-        key, announced = chain.hub.delivery_key(), chain.hub.announced_delivery_key()
+    key, announced = chain.hub.delivery_key(), chain.hub.announced_delivery_key()
     next_key = None
     if announced is not None:
         next_key = f"{announced[0]} takes effect at {moment(announced[1], chain.latest().time)}"

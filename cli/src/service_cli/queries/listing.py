@@ -101,11 +101,6 @@ def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | Unav
     return emit(UnavailableRecord("bounty_open" if error is None else error.code))
 
 
-def require_deployment(settings: Settings, api: ApiClient) -> Address:
-    """Return the Hub that the API serves; refuse an API of another chain, or of another Hub if one is configured."""
-    return deployment(settings, api).hub_address
-
-
 def require_indexed(settings: Settings, subgraph: ApiClient, named: object) -> Address:
     """Return the Hub that an index names as its own (CAIP-10); refuse that of another deployment."""
     found = _CAIP_10.fullmatch(named) if isinstance(named, str) else None

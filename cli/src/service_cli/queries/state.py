@@ -19,13 +19,13 @@ from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import Issue, ServiceError
-from bounty_protocol.types import BountyId, UnixSeconds
+from bounty_protocol.types import Address, BountyId, UnixSeconds
 
 from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain import agreement
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.finality import PATIENCE_SECONDS
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.chain.times import latest_moment
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.submissions import Pair
@@ -65,8 +65,7 @@ def read_state(chain: ChainClient, bounty_id: BountyId) -> BountyState:
     asked = _ask(chain, bounty_id)
     bounty, head = agreed(asked, Fact.TERMS, lambda each: each.bounty(bounty_id)), asked.latest()
     more = chain.ask(chain.hub.call("getRoster", bounty.roster_version), *NearTip.calls(head))
-    with chain_errors():
-        chain.note_near(NearTip.of(head, more.rpc))
+    chain.note_near(head, more)
     return BountyState(bounty_id, bounty, more.pinned_roster(bounty), head)
 
 
@@ -78,6 +77,13 @@ def read_again(chain: ChainClient, state: BountyState) -> BountyState:
 
 def _ask(chain: ChainClient, bounty_id: BountyId) -> ChainClient:
     return chain.ask(chain.hub.call("getBounty", bounty_id), header_call("latest"))
+
+
+def require_seat(roster: Roster, bounty_id: BountyId, guardian: Address) -> None:
+    """Refuse an account outside the roster that the bounty pinned."""
+    if guardian not in roster.accounts:
+        message = f"{guardian} is not on the roster that bounty {bounty_id} pinned."
+        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
 
 
 # --- the API beside it
@@ -276,8 +282,7 @@ def final_winner(chain: ChainClient, state: BountyState, api: ApiClient) -> Pair
     winner = (state.bounty.winner, state.bounty.winning_submission)
     for each in chain.everywhere:
         finalized = each.final_block()
-        with chain_errors():
-            view = each.hub.bounty(state.bounty_id, finalized)
+        view = each.hub.bounty(state.bounty_id, finalized)
         if view is None or view.outcome is not Outcome.AWARDED:
             message = f"According to {each.named}, the block of the award is not finalized."
             next_action = "Run the command again when the block is finalized."

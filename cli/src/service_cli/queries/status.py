@@ -23,7 +23,7 @@ from service_cli.chain.signer import account_of
 from service_cli.chain.token import allowance
 from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
-from service_cli.queries.listing import listed, require_deployment
+from service_cli.queries.listing import deployment, listed
 from service_cli.queries.status_events import AccountStatus, Role, StatusTotal, WaitingTask
 from service_cli.ui.output import emit, warn
 from service_cli.ui.text import counted
@@ -87,7 +87,7 @@ def show_status(
     """Run the command ``status``."""
     chain, api = ChainClient(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
-    require_deployment(settings, api)
+    deployment(settings, api)
     # One line where the service lacks bytes of recorded Submissions; an API that cannot say ends nothing.
     with suppress(ServiceError):
         if lost := api.get("/api/status", patient=False).read(DeploymentStatus).lost_submission_count:
@@ -162,8 +162,7 @@ class _Look:
                     found.add(parse_bounty_id(str(item.get("bounty_id"))))
         for bounty_id in sorted(found):
             if bounty_id not in self.views:
-                with chain_errors():
-                    self.views[bounty_id] = self.chain.hub.bounty(bounty_id)
+                self.views[bounty_id] = self.chain.hub.bounty(bounty_id)
             if (view := self.views[bounty_id]) is not None:
                 yield bounty_id, view
 
@@ -172,8 +171,7 @@ class _Look:
         chain, guards = self.chain, account in self.chain.pinned_roster(bounty).accounts
         if bounty.outcome is None:
             if guards and bounty.has_submissions and bounty.reveal_at <= self.now < bounty.judging_deadline:
-                with chain_errors():
-                    judged = chain.hub.verdict(bounty_id, account).kind is not None
+                judged = chain.hub.verdict(bounty_id, account).kind is not None
                 if not judged:
                     listing = f"service-cli guardian:judgeable --guardian-address {account}"
                     yield WaitingTask(account, bounty_id, "judge", bounty.judging_deadline, listing)
@@ -219,8 +217,7 @@ class _Look:
             self.note(f"whether sealed work of {account} was lost", reason)
             return
         for row in rows:
-            with chain_errors():
-                recorded = self.chain.hub.submission(row.bounty_id, account)
+            recorded = self.chain.hub.submission(row.bounty_id, account)
             if recorded == row.submission_commitment:
                 uploading = f"service-cli solver:submit {row.bounty_id} DIRECTORY"
                 yield WaitingTask(account, row.bounty_id, "reupload", None, uploading)

@@ -8,7 +8,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 
 from service_cli.api import ApiClient, api_of
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
 from service_cli.queries.events import ShownVerdict
@@ -48,8 +48,7 @@ def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict
 def recorded_verdicts(chain: ChainClient, api: ApiClient, bounty_id: BountyId) -> list[VerdictRecorded]:
     """Read each Guardian's last Verdict; refuse if the log lacks one that the Hub itself has."""
     roster = chain.pinned_roster(chain.bounty(bounty_id)).accounts
-    with chain_errors():
-        views = {guardian: chain.hub.verdict(bounty_id, guardian) for guardian in roster}
+    views = {guardian: chain.hub.verdict(bounty_id, guardian) for guardian in roster}
     wanted = {each: view for each, view in views.items() if view.kind is not None}
     for start in first_blocks(chain, api, bounty_id) if wanted else ():
         event = ExpectedEvent(VerdictRecorded, [bounty_topic(bounty_id)])

@@ -10,7 +10,6 @@ import time
 from dataclasses import dataclass, field
 from typing import Final
 
-from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.domain.hub_events import BountyFinalized, bounty_of
@@ -108,8 +107,7 @@ class _Watch:
         self._print_news(head.number)
         bounty = self.chain.bounty(self.bounty_id)
         if bounty.outcome:
-            with chain_errors():
-                view = self.chain.hub.bounty(self.bounty_id, final)
+            view = self.chain.hub.bounty(self.bounty_id, final)
             if view is not None and view.outcome is not None:
                 return bounty
         is_final = bounty.outcome is not None
@@ -124,8 +122,8 @@ class _Watch:
         return None
 
     def _print_news(self, head: BlockNumber) -> None:
-        """Print logs that are new since the last poll, and those whose block is gone."""
-        logs = hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head)
+        """Print logs that were not there at the last look, and those whose block is gone."""
+        logs = hub_events(self.chain.at(head), self.first, [None, bounty_topic(self.bounty_id)])
         own = ((log, what) for log, what in logs if bounty_of(what) == self.bounty_id)  # not a number of another event
         found = {(log.block_hash, log.log_index): (log, what) for log, what in own}
         missing = {place: log for place, log in self.printed.items() if place not in found}
@@ -146,7 +144,4 @@ class _Watch:
         """Return whether the chain has replaced a log's block. Above the head of this poll that is
         unknown: one of an endpoint's nodes may be behind.
         """
-        if log.block_number > head:
-            return False
-        with chain_errors():
-            return header_at(self.chain.rpc, log.block_number).hash != log.block_hash
+        return log.block_number <= head and self.chain.header(log.block_number).hash != log.block_hash

@@ -28,7 +28,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.chain.beacon import beacon_of, round_signature
 from service_cli.chain.journal import note_done, opened_name, was_opened
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.env_consent import require_meant
 from service_cli.config.environment import GUARDIAN_KEY
@@ -36,7 +36,7 @@ from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import for_guardian
-from service_cli.queries.state import BountyState, read_state, require_same_terms
+from service_cli.queries.state import BountyState, read_state, require_same_terms, require_seat
 from service_cli.queries.submissions import Choice, CommitmentBeginning, Listing, Pair, RecordedSubmission, listing
 from service_cli.ui.arguments import require_new
 from service_cli.ui.output import emit, say, warn
@@ -164,15 +164,13 @@ class SealedBounty:
         )
 
     def require_guardian(self) -> None:
-        """Refuse an account that may not read this bounty's sealed work."""
-        if self.folder is None and self.signer.address not in self.state.roster.accounts:
-            message = f"{self.signer.address} is not on the roster that bounty {self.state.bounty_id} pinned."
-            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+        """Refuse an account for which the API has no sealed work of this bounty."""
+        if self.folder is None:
+            require_seat(self.state.roster, self.state.bounty_id, self.signer.address)
 
     def require_recorded(self, recorded: ChainClient, solver: Address, commitment: Bytes32) -> None:
         """Refuse what the contract does not record as the Solver's current Submission."""
-        with chain_errors():
-            current = recorded.hub.submission(self.state.bounty_id, solver)
+        current = recorded.hub.submission(self.state.bounty_id, solver)
         if current != commitment:
             message = "The contract does not record this Submission as that Solver's current one."
             raise CommandRefused(
@@ -303,8 +301,7 @@ def open_submissions(
     counts = (opened, before, len(problems), tuple(left_out))
     hub, guardian = sealed.chain.hub, sealed.signer.address
     now = sealed.chain.ask(hub.call("getVerdict", bounty_id, guardian), hub.call("getBounty", bounty_id))
-    with chain_errors():
-        has_judged = now.hub.verdict(bounty_id, guardian).kind is not None
+    has_judged = now.hub.verdict(bounty_id, guardian).kind is not None
     bounty = now.bounty(bounty_id)
     following = for_guardian(bounty_id, bounty, has_unopened=bool(left_out), has_judged=has_judged)
     done = emit(OpenedBounty(bounty_id, str(output), *counts), following)

@@ -165,8 +165,9 @@ class Answers(ChainNode):
 
     @staticmethod
     def of(rpc: ChainNode, calls: Sequence[Call]) -> "Answers":
-        """Send these calls; return their answers."""
-        return Answers.among(calls, rpc.batch(calls))
+        """Send these calls, each once; return their answers."""
+        each = list({json.dumps(call): call for call in calls}.values())
+        return Answers.among(each, rpc.batch(each))
 
     @staticmethod
     def among(calls: Sequence[Call], answers: Sequence[object]) -> "Answers":
