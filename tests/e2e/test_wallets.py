@@ -38,7 +38,7 @@ LONG_SECONDS = 3_600
 ESCROW = 25_000_000
 AWARD = "24 tUSDC"
 MONEY = "[data-part=money]"
-OFFERED = "Records on the chain that this Guardian is there"
+OFFERED = "Records on the chain that this Guardian is active"
 """Stands on the page of the Guardians only once a wallet is connected and the chain was read; its title always does."""
 
 
@@ -193,7 +193,7 @@ def test_safe_that_is_not_there_goes_on_once_it_is(cast: Cast, browser: Browser,
     page.press("Continue")  # with the page that was written before
     page.wait("Publish the page")
     page.press(SIGN)
-    assert "The signature is good until" in page.wait("Sign the escrow")
+    assert "The signature is valid until" in page.wait("Sign the escrow")
     closed(page)
 
 

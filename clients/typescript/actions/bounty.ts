@@ -84,7 +84,7 @@ export function whyNothing(account: Address, bounty: Bounty): string {
     if (isGuardian) return t`As a Guardian of this bounty, it can open and judge work from ${moment(revealAt)}.`;
     return t`As the Poster, it can only wait: Submissions close at ${moment(submissionDeadline)}, and Guardians decide by ${moment(judgingDeadline)}.`;
   }
-  if (now < revealAt) return t`Submissions are closed. The work can be opened, by the Guardians alone, from ${moment(revealAt)}.`;
+  if (now < revealAt) return t`Submissions are closed. Only the Guardians can open the work, from ${moment(revealAt)}.`;
   if (hasSubmissions && now < judgingDeadline) {
     return t`Submissions are closed, and Guardians decide by ${moment(judgingDeadline)}. Come back then to claim what is due.`;
   }

@@ -59,7 +59,7 @@ from service_cli.work.submission import (
 def passed_on(folder: Path, bounty_id: BountyId, pair: Pair) -> Submission:
     """Return the Submission whose envelope and ciphertext somebody provided, if both are in this folder.
 
-    Files of another kind, links to nowhere and oversized ones are refused by name.
+    Special files, broken links and oversized files are refused by name.
     """
     ciphertext = folder / "ciphertext.age"
     content = _read(folder / "envelope.json", MAX_ENVELOPE_BYTES + 1)
@@ -318,5 +318,5 @@ def folder_name(commitment: Bytes32) -> str:
 
 
 def default_output(bounty_id: BountyId) -> Path:
-    """Return where the work of a bounty goes unless a directory is named."""
+    """Return the default directory for a bounty's work."""
     return Path("submissions") / str(bounty_id)

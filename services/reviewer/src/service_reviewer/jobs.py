@@ -62,7 +62,7 @@ def sweep(_received: Message) -> int:
 
 
 def review(received: Message) -> dict[str, str | int | None]:
-    """Judge one page; return how that ended, as ``ReviewEnding``."""
+    """Judge one page; return the outcome as ``ReviewEnding``."""
     ending = _review(read_config(os.environ), received)
     if ending.code != DONE:
         REVIEWS.labels(outcome_of(ending.code)).inc()
@@ -100,7 +100,7 @@ def _review(config: ReviewerConfig, received: Message) -> ReviewEnding:
 def _judge(
     config: ReviewerConfig, engine: Engine, page: bytes, circumstances: Circumstances, paid_for: tuple[Bytes32, bool]
 ) -> Sequence[Issue]:
-    """Return the judgement of the rules, or of the configured model where these find nothing; ``paid_for`` is the
+    """Return the judgement of the rules, or of the configured model if the rules find nothing; ``paid_for`` is the
     review, and whether its Poster has a bounty on chain.
     """
     if config.provider is None:

@@ -76,7 +76,7 @@ def described(
     """Describe a view: the error codes that it can answer, its query, and its body with an example.
 
     Codes that follow from the view's access rule are not named again. ``refusals`` are the shapes of its errors by
-    their media types, which its answers then have, too.
+    media type; its answers then also have these media types.
     """
 
     def decorate(view: V) -> V:

@@ -79,7 +79,7 @@ def page_withheld(found: Withheld) -> ServiceError:
 
 
 def verdict_withheld(found: Withheld) -> ServiceError:
-    """Return the error in place of a written Verdict that is withheld."""
+    """Return the error for a withheld written Verdict."""
     return ServiceError("written_verdict_withheld", f"The written Verdict is {_sentence(found)}")
 
 

@@ -124,7 +124,7 @@ def _check_document(
 
 def _is_early(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
     """Return whether the copy is before the bounty's reveal point; else require that the bounty is judgeable and the
-    named Submission active, or this very Verdict is on chain already.
+    named Submission active, or this Verdict is already on chain.
     """
     bounty = facts.bounty(document.bounty_id)
     terms = bounty.terms
