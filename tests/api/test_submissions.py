@@ -255,7 +255,7 @@ def test_poisoned_upload_is_removed_and_repeated(
     monkeypatch.setattr(ciphertexts, "log", logger)
     assert error_of(sealed.prepare())["code"] == "invalid_solver_submission"
     (logged,) = logger.calls
-    assert logged.args == ("other bytes than announced",)
+    assert logged.args == ("bytes other than announced",)
     assert logged.kwargs["locator"] == sealed.envelope.ciphertext.storage_locator, "it names bounty and Solver"
     assert sealed.upload() == 200
     assert sealed.prepare().status_code == 201

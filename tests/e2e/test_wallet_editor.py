@@ -74,7 +74,7 @@ def test_page_of_fields_becomes_a_bounty(cast: Cast, browser: Browser) -> None:
         assert page.overhang(width) == 0
         shot(page, f"editor-{width}")
     page.press(GO_ON)
-    page.wait_alert("By the service's rules the page is not ready to publish. 1 remark below")
+    page.wait_alert("By the service's rules the page is not ready to publish. See 1 remark below")
     assert f"Line {line}: Holds the placeholder 'TBD'" in page.text()
     assert page.asked() == []
     shot(page, "editor-refused")
@@ -103,7 +103,7 @@ def test_half_written_page_survives_a_reload(cast: Cast, browser: Browser) -> No
     page = opened(cast, browser, fresh=True)
     page.fill("Title", "Half of it")
     page.press(GO_ON)
-    page.wait_alert("Some fields are not filled in yet. 5 remarks below")
+    page.wait_alert("Some fields are not filled in yet. See 5 remarks below")
     assert "Write at least one check that two people would decide the same way." in page.text()
     page.fill("Title", "Half of it, edited")
     assert "Write in one line what should be made." not in page.text()
@@ -118,7 +118,7 @@ def test_half_written_page_survives_a_reload(cast: Cast, browser: Browser) -> No
     page = opened(cast, browser, fresh=False)
     assert page.do("value", label="Title") == "Half of it"
     page.press(GO_ON)
-    page.wait_alert("Some fields are not filled in yet. 5 remarks below")
+    page.wait_alert("Some fields are not filled in yet. See 5 remarks below")
     assert page.findings() == []
     page.close()
 

@@ -131,10 +131,10 @@ def test_one_lie_asks_the_wallet_for_the_truth(
 @pytest.mark.parametrize(
     ("function", "word", "text"),
     [
-        ("symbol()", 1, "escrow_token.symbol: the service states tUSDC"),
-        ("decimals()", None, "escrow_token.decimals: the service states 6"),
-        ("revealDelay()", None, "reveal_delay_seconds: the service states"),
-        ("version()", 1, "authorization_typed_data.domain.version: the service states"),
+        ("symbol()", 1, "escrow_token.symbol: the service says tUSDC"),
+        ("decimals()", None, "escrow_token.decimals: the service says 6"),
+        ("revealDelay()", None, "reveal_delay_seconds: the service says"),
+        ("version()", 1, "authorization_typed_data.domain.version: the service says"),
     ],
 )
 def test_node_that_differs_from_the_service_is_named(

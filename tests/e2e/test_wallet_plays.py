@@ -56,7 +56,7 @@ PARTS: Final = 10
 AGAIN: Final = "Send it again"
 OUTSTANDING: Final = "what you signed before is valid until"
 FUNDED: Final = "This page was funded before"
-SPENT: Final = "This page may be funded already"
+SPENT: Final = "This page may already be funded"
 
 
 @dataclass(frozen=True)
@@ -473,7 +473,7 @@ def test_forged_deadline_seals_for_the_delay(
     assert set(found.reveal_points) == {deadline + 90}
     until = datetime.fromtimestamp(deadline + 90, UTC)
     assert f"It is sealed until {until.day} {until:%B %Y, %H:%M:%S} UTC." in found.shown
-    assert "one operator of both could read it early." in found.shown
+    assert "one operator of both could read the work early." in found.shown
 
 
 def test_forged_past_deadline_seals_nothing(theatre: Theatre) -> None:

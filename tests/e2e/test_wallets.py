@@ -38,7 +38,7 @@ LONG_SECONDS = 3_600
 ESCROW = 25_000_000
 AWARD = "24 tUSDC"
 MONEY = "[data-part=money]"
-OFFERED = "Records on the chain that this Guardian is there"
+OFFERED = "Records on the chain that this Guardian is active"
 """Stands on the page of the Guardians only once a wallet is connected and the chain was read; its title always does."""
 
 
@@ -193,7 +193,7 @@ def test_safe_that_is_not_there_goes_on_once_it_is(cast: Cast, browser: Browser,
     page.press("Continue")  # with the page that was written before
     page.wait("Publish the page")
     page.press(SIGN)
-    assert "The signature is good until" in page.wait("Sign the escrow")
+    assert "The signature is valid until" in page.wait("Sign the escrow")
     closed(page)
 
 
@@ -221,7 +221,7 @@ def submit(cast: Cast, browser: Browser, funded: Funded, wallet: TestWallet | st
     page.wait("Directory with the work")
     page.tree("Directory with the work", work)
     shown = page.wait("What will be sealed")
-    assert "what looks like secrets: .env" in shown
+    assert "would read them: .env" in shown
     page.press("Seal it")
     page.wait_alert("Files that look like secrets would be sealed")
     page.check()
@@ -271,10 +271,10 @@ def test_unready_page_names_where_to_change_it(
 
 
 LIES: tuple[tuple[str, str, str, str], ...] = (
-    ("artifact-upload-url", "storage_locator", "submissions/x", "storage_locator: the service states submissions/x"),
+    ("artifact-upload-url", "storage_locator", "submissions/x", "storage_locator: the service says submissions/x"),
     ("artifact-upload-url", "upload_url", "https://attacker.example/x", "outside this deployment's storage"),
-    ("/prepare", "transaction.data", "0x00", "transaction.data: the service states 0x00"),
-    ("/prepare", "submission_commitment", "0x" + "11" * 32, "submission_commitment: the service states"),
+    ("/prepare", "transaction.data", "0x00", "transaction.data: the service says 0x00"),
+    ("/prepare", "submission_commitment", "0x" + "11" * 32, "submission_commitment: the service says"),
 )
 """Where the API could be wrong on purpose, what it then states, and how a page refuses it."""
 
@@ -452,7 +452,7 @@ def test_silent_api_holds_up_nothing_else(cast: Cast, browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"escrow_amount": "26000000"}, "escrow: the service states 26000000"),
+        ({"escrow_amount": "26000000"}, "escrow: the service says 26000000"),
         ({"reveal_at": 1}, "reveal point: the service"),
     ],
 )

@@ -25,7 +25,7 @@ LONG: Final = 7_200
 SHORT: Final = 25
 SIGN: Final = "Sign with the wallet"
 SEND: Final = "Send with the wallet"
-GO_ON: Final = "Go on"
+GO_ON: Final = "Continue"
 SAVED: Final = "Save the work"
 
 FORWARDED: Final[tuple[str, ...]] = ("authorization", "content-type")
@@ -315,7 +315,7 @@ def _sealed_alike(body: dict[str, Any]) -> object:
 
 
 LEFT_OUT: Final = frozenset(
-    {"The signature is good until", "Commitment of the work", "Your earlier Verdict", "Why again"}
+    {"The signature is valid until", "Commitment of the work", "Your earlier Verdict", "Why again"}
 )
 """Names of facts that differ from one honest time to the next, and of those that nobody but the wallet's node knows."""
 

@@ -69,7 +69,7 @@ def test_deadline__in_the_past__is_named() -> None:
         ("The deadline is 1 March 2029.", "2030-01-01"),
         ("You have two weeks to submit.", "Change one of the two"),
         ("See criterion 9.", "not on the page"),
-        ("The layout is shown in the drawing below.", "holds none"),
+        ("The layout is shown in the drawing below.", "has none"),
         ("It is described in [the file](./spec.md).", "cannot carry"),
         ("As discussed on Slack, skip those.", "nobody else was part of"),
         ("Requirements are in our Notion.", "can change"),

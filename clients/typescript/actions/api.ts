@@ -71,7 +71,7 @@ export async function signed<Value>(
   const shown: Fact[] = [
     ...facts,
     [t`Signed by`, account],
-    [t`What a signature allows`, t`this one request, for five minutes; it moves no money and no right`],
+    [t`What a signature allows`, t`this one request, for five minutes; it moves no money and grants no other rights`],
     [t`Request`, name],
     [t`Sent to`, new URL(settings.apiUrl).host],
   ];

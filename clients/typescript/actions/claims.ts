@@ -42,9 +42,9 @@ export function heartbeat(context: Context): Offer {
     },
   };
   return {
-    title: t`Show that you are there`,
-    text: t`Records on the chain that this Guardian is there. Posters see when it last was.`,
-    button: t`Show that you are there`,
+    title: t`Show that you are active`,
+    text: t`Records on the chain that this Guardian is active. Posters see when it was last active.`,
+    button: t`Show that you are active`,
     run: (acting) => carryOut(acting, plan),
   };
 }

@@ -75,7 +75,7 @@ export class Editor {
     }
     const deadline = draft === undefined ? Math.floor(Date.now() / 3_600_000) * 3_600 + DEADLINE_DAYS * DAY : draft.deadline;
     this.#fields.deadline.value = deadline === undefined ? "" : localText(deadline);
-    const note = element("p", { class: "muted" }, t`Nothing is sent before you go on, and nothing is published before you sign.`);
+    const note = element("p", { class: "muted" }, t`Nothing is sent before you continue, and nothing is published before you sign.`);
     if (this.#fields.finished.value !== "") openFold(this.#fields.finished);
     this.shown = [this.#refusal, form, this.#sums, note];
     for (const [name, field] of Object.entries(this.#fields)) {
@@ -182,7 +182,7 @@ export class Editor {
     }
     this.#fields.window.insertAdjacentElement("afterend", unit);
     const entry = t`One on each line. Each decides on its own, and two people must come to the same answer.`;
-    const whole = t`Markdown with frontmatter, exactly as it will be published. It takes the place of all fields above.`;
+    const whole = t`Markdown with frontmatter, exactly as it will be published. It replaces all fields above.`;
     return element(
       "div",
       { class: "editor" },

@@ -260,7 +260,7 @@ export async function requireNoOtherText(context: Acting, commitment: Hex): Prom
     if (signedUntil === 0n || (await tolerated(hasPassed(context, signedUntil)))) continue;
     const facts: Fact[] = [
       [t`The other text`, name.slice(fundingName("").length)],
-      [t`What became of it`, t`you signed for it: anyone who has that signature can create its bounty until ${moment(signedUntil)}`],
+      [t`What happened to it`, t`you signed for it: anyone who has that signature can create its bounty until ${moment(signedUntil)}`],
       [t`Both`, t`would be bounties, each with its own escrow until it ends`],
     ];
     stage.say("");

@@ -97,7 +97,7 @@ async function deliver(context: Acting, bounty: Bounty): Promise<void> {
   const key = await deliveryKey(context);
   const keys = keyField();
   stage.say("");
-  const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Go on`, () => keys.read());
+  const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Continue`, () => keys.read());
   const request: SignedRequest = {
     title: t`Deliver the key of the winning work`,
     name: `POST /api/bounties/${bounty.id}/delivery/wrap`,
@@ -137,7 +137,7 @@ async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
     title: t`Get the key of the winning work`,
     name: `POST /api/bounties/${bounty.id}/delivery/retrieve`,
     facts: [
-      [t`What it does`, t`has the key of the winning work sealed to a key that this page made just now`],
+      [t`What it does`, t`has the key of the winning work sealed to a key that this page has just made`],
       [t`Key of this page`, own],
       ...following(reading(bounty, named)),
     ],

@@ -268,7 +268,7 @@ async function review(context: Acting, page: string, job: Job): Promise<void> {
     title: t`Publish the page`,
     name: `POST /api/bounty-challenge-specs/prepare-publication?poster_address=${account}`,
     facts: [
-      [t`What it does`, t`has the page reviewed and stored, under your name and for everybody to read; no money moves yet`],
+      [t`What it does`, t`has the page reviewed and published under your account, for everyone to read; no money moves yet`],
       [t`Page`, `${printable(title)}, ${bytes(size)}`],
       [t`Commitment of the page`, commitment],
     ],

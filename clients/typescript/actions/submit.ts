@@ -179,7 +179,7 @@ async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<read
   });
   const api = new URL(settings.apiUrl).host;
   const whose =
-    t`It is sealed until ${moment(bounty.revealAt)}. The Guardians' keys and this time are the word of the wallet's node and of ${api}: one operator of both could read it early.`;
+    t`It is sealed until ${moment(bounty.revealAt)}. This page trusts the wallet's node and ${api} for the Guardians' keys and this time: one operator of both could read the work early.`;
   stage.say("");
   const fields = [field.place, shown, element("p", { class: "muted" }, whose)];
   return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {

@@ -138,9 +138,9 @@ async function decided(context: Acting, bounty: Bounty, listing: Listing) {
     opening.place,
     labelled(t`Reasons`, reasons, t`Markdown. For each criterion, say what you ran or read and what the result was.`),
   ];
-  return stage.ask(t`Your Verdict`, fields, t`Go on`, () => {
+  return stage.ask(t`Your Verdict`, fields, t`Continue`, () => {
     const chosen = table.chosen();
-    if (chosen === undefined) throw new ServiceError("nothing_chosen", t`Choose your Verdict: no choice is made for you.`);
+    if (chosen === undefined) throw new ServiceError("nothing_chosen", t`Choose your Verdict; none is preselected.`);
     if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", t`There are no reasons yet.`);
     requireNoKey(t`The reasons hold`, reasons.value);
     return { named: chosen[0], reasons: reasons.value };

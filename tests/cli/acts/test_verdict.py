@@ -186,7 +186,7 @@ def test_verdict_beside_another_machines_waits(
     first = home.run(*none, verdict_body(home))
     assert first.last["event"] == "guardian_verdict.recorded"
     assert "the Hub now holds another Verdict of yours, and" in first.words
-    assert "the Hub holds another" not in elsewhere.run(*award, verdict_body(elsewhere, OTHER)).words
+    assert "the Hub now holds another" not in elsewhere.run(*award, verdict_body(elsewhere, OTHER)).words
 
 
 @pytest.fixture

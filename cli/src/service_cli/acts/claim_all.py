@@ -42,7 +42,7 @@ class Due:
 
 
 def find_due(chain: ChainClient, account: Address) -> Due:
-    """List the amounts that ``account`` can pull now, lowest bounty first."""
+    """List the amounts that ``account`` can claim now, lowest bounty first."""
     final, parts, not_final = chain.final_block(), list[ClaimablePart](), list[BountyId]()
     dues = _claimable(chain, account, sorted(_candidates(chain, account)))
     asked = chain.ask(*(chain.hub.call("getBounty", each, block=at) for each in dues for at in (None, final)))

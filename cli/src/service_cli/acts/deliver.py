@@ -25,9 +25,7 @@ from service_cli.work.opening import SealedBounty, keyring_of
 
 
 def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> DeliveredKey:
-    """Run the command ``guardian:deliver-key``; unless the winner is ``named``, it is the one that the
-    contract names.
-    """
+    """Run the command ``guardian:deliver-key``; unless the winner is ``named``, use the one that the contract names."""
     chain = ChainClient(settings)
     state = read_state(chain, bounty_id)
     bounty = state.bounty
@@ -61,7 +59,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
 
 
 def _delivery_key(api: ApiClient, chain: ChainClient, asked: ChainClient) -> Bytes32:
-    """Return the key in effect on chain, by every endpoint, which the API must serve, too."""
+    """Return the key in effect on chain according to every endpoint; the API must serve the same one."""
     published = agreed(asked, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
     if published == ZERO_BYTES32:
         message = "The Hub has no delivery key: none was published, or it was withdrawn."

@@ -107,7 +107,9 @@ def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32
 
 
 def _logged(poster: Address, page: Bytes32, listed: _Listed, chain: ChainClient) -> tuple[Escrow, ...]:
-    """Read the Hub's log from its begin; if that is unknown, the log of the last day, and where the API points."""
+    """Read the Hub's log from its start; if that is unknown, the log of the last day and the blocks that the API
+    names.
+    """
     with chain_errors():
         start = earliest_block(chain, chain.tip())
     found = {}

@@ -208,8 +208,8 @@ class Funding:
         return CommandRefused("token_transfer_failed", message, next_action=next_action)
 
     def _chosen_path(self, takes: FundingPath) -> FundingPath:
-        """Return the path of earlier runs while anything of it may still be used; else the path that the token now
-        takes.
+        """Return the funding path of earlier runs while anything they signed may still be used; else the path that the
+        token accepts now.
         """
         former, kept = self.journal.get(PATH), self.journal.get(AUTHORIZATION)
         if former is FundingPath.ALLOWANCE:
@@ -290,8 +290,8 @@ class Funding:
         return terms, asked
 
     def _next_terms(self, conditions: HubConditions, following: NextFunding) -> tuple[Terms, ChainClient]:
-        """Return terms whose nonce the token has as unused; go past a used or cancelled one only as the
-        person decided.
+        """Return terms whose nonce is unused on the token; skip a used or cancelled one only if the person decided
+        so.
         """
         chain, account = self.session.chain, self.session.account
         for number in itertools.islice(itertools.count(following.number), _MOST_NUMBERS):

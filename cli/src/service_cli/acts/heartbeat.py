@@ -25,7 +25,7 @@ def heartbeat(settings: Settings) -> SignOfLife:
         # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.
         receipt = send(session, Transaction(_CALL, expects=None), journal, _STEP)
         if chain.latest().time - chain.header(receipt.block_number).time > _OLD_SECONDS:
-            say(f"an earlier run's sign of life was mined in block {receipt.block_number}: recording another one")
+            say(f"an earlier run's heartbeat was mined in block {receipt.block_number}: recording a new one")
             journal.forget(*_STEP.entries)
             receipt = send(session, Transaction(_CALL, expects=None), journal, _STEP)
         done = emit(SignOfLife(session.account, receipt.tx_hash, receipt.block_number))

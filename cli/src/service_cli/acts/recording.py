@@ -47,7 +47,7 @@ def unsent_submission(chain: ChainClient, call: ContractCall) -> UnsentSubmissio
 
 
 def active(work: Work) -> Bytes32:
-    """Return the commitment that the Hub records of this Solver, by every endpoint; zero if none."""
+    """Return the commitment that the Hub records for this Solver, according to every endpoint; zero if none."""
     return agreed(work.chain, Fact.DONE, lambda each: each.hub.submission(work.bounty_id, work.solver))
 
 

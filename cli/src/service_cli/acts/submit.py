@@ -91,7 +91,7 @@ def submit(
             return _finish_late(work, api, directory, journal)
         plan = _plan(work, api, directory, options, journal)
         until = moment(work.state.bounty.submission_deadline, work.state.now)
-        ask = f"send this transaction from your wallet before {until}: until then nothing is recorded"
+        ask = f"send this transaction from your wallet before {until}; nothing is recorded until you do"
         return send_or_give(work.session, plan, journal, ask)
 
 

@@ -40,7 +40,7 @@ class VerdictOptions:
 
 
 def require_active(chain: ChainClient, bounty_id: BountyId, named: Pair) -> None:
-    """Refuse a Submission that is not what every endpoint has as the Solver's."""
+    """Refuse a Submission that is not the Solver's active one on every endpoint."""
     if agreed(chain, Fact.SUBMISSION, lambda each: each.hub.submission(bounty_id, named[0])) != named[1]:
         message = "The named Submission is not that Solver's active one."
         raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
@@ -88,7 +88,7 @@ def refuse_second(chain: ChainClient, bounty_id: BountyId, account: Address) -> 
 
     if is_clear():
         return
-    say("a transaction of this account is in no block yet; nothing is signed before it is")
+    say("waiting until an earlier transaction of this account is mined; nothing is signed before that")
     if keep_looking(is_clear, "nothing is signed yet", _POLL_SECONDS)[0] is None:
         message = f"A transaction of {account} is not mined yet: it may be a Verdict from another machine."
         next_action = (

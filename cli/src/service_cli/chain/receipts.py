@@ -91,7 +91,7 @@ def claimed_receipt(chain: ChainClient, tx_hash: Bytes32) -> tuple[Receipt, Byte
             return None
         fields = mapping(answer)
         if hash_of(fields.get("transactionHash")) != tx_hash:
-            raise ChainUnavailable("an RPC endpoint answered another transaction's receipt")
+            raise ChainUnavailable("an RPC endpoint returned the receipt of another transaction")
         logs = fields.get("logs")
         own = [
             log for log in map(parse_log, logs if isinstance(logs, list) else []) if log.address == chain.hub.address

@@ -151,7 +151,7 @@ def keep_looking(
 
 
 def is_part(chain: ChainClient, head: Header) -> bool:
-    """Return whether the chain still holds the block that was the tip when a look began."""
+    """Return whether the chain still has the block that was the tip when a poll began."""
     return chain.header(head.number).hash == head.hash
 
 
@@ -247,7 +247,9 @@ class _Sending:
         raise ending.reason
 
     def _look_once(self) -> Ending | None:
-        """Look once; the look counts while its tip is part of the chain. No answer shows nothing missing."""
+        """Poll once; the result counts only if its tip is still part of the chain. A missing answer does not mean that
+        the transaction is missing.
+        """
         count, receipts = count_call(self.signer.address, "latest"), map(receipt_call, self.attempt.hashes)
         try:
             asked = self.chain.ask(header_call("latest"), count, *receipts)
@@ -359,7 +361,7 @@ class _Sending:
         return Prospect.read(self.chain, self.signer.address, self.call)
 
     def _sign(self, prospect: Prospect, replaces: SignedStep | None) -> SignedStep:
-        """Sign, and note it in the journal before anything of it is sent."""
+        """Sign, and note the transaction in the journal before it is sent."""
         attempt = sign_attempt(prospect, self.signer, self.transaction.last_nonce, replaces)
         self.journal.note(self.step.attempt, attempt)
         return attempt
@@ -374,7 +376,7 @@ class _Sending:
             self._offer()
         elif not self.is_contended and waited > STUCK_SECONDS and self.replacements < MAX_REPLACEMENTS:
             self.offered_at, self.replacements = time.monotonic(), self.replacements + 1
-            say("no block took the transaction; raising its fees")
+            say("the transaction is still not mined; raising its fees")
             prospect = self._prospect()
             try:
                 self.attempt = self._sign(prospect, self.attempt)
@@ -401,7 +403,7 @@ class _Sending:
             self.attempt = self._sign(prospect, self.attempt)
 
     def _sign_at(self, nonce: int) -> None:
-        """Sign the same with the nonce that the account has; the nonce of an earlier run was another endpoint's word.
+        """Sign the same call with the account's current nonce; the earlier run's nonce came from another endpoint.
 
         The earlier transaction can still be mined once the account reaches its nonce, so only a repeatable call is
         signed again, or one so far ahead that the account will not reach it; its hashes stay in the journal to be
@@ -412,7 +414,7 @@ class _Sending:
             raise _ahead("this", signed, nonce, "If signed again, it could be mined twice")
         self.transaction.check_anew()
         prospect = self._prospect()
-        say(f"an earlier run signed this with nonce {signed}, the next one is {nonce}: signing anew")
+        say(f"an earlier run signed this with nonce {signed}, but the next nonce is {nonce}: signing again")
         self.journal.note(self.step.ahead, max(signed, self.journal.get(self.step.ahead) or 0))
         self.step.give_up(self.journal, self.attempt)
         self.attempt, self.reach = self._sign(prospect, None), Reach.THIS_RUN

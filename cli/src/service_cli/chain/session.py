@@ -49,7 +49,7 @@ S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
 
 
-_CHECK_ENDPOINTS: Final = "Check SERVICE_RPC_URL and SERVICE_RPC_URLS, then run it again."
+_CHECK_ENDPOINTS: Final = "Check SERVICE_RPC_URL and SERVICE_RPC_URLS, then run the command again."
 
 
 @contextmanager
@@ -60,16 +60,16 @@ def chain_errors() -> Iterator[None]:
     except ChainUnavailable as error:
         if error.limited:
             host = printable(error.host or "", 100)
-            message = f"The RPC endpoint at {host} limits its requests, and refused this one."
+            message = f"The RPC endpoint at {host} has a rate limit, and refused this request."
             next_action = f"Try again {error.try_again}, or set SERVICE_RPC_URL to another endpoint."
             raise CommandFailed("chain_unavailable", message, next_action=next_action) from error
         if error.host is None:
-            message = f"The chain did not answer usefully: {error}."
+            message = f"The chain gave no usable answer: {error}."
         else:
-            message = f"The RPC endpoint at {printable(error.host, 100)} did not answer usefully: {error.cause}."
+            message = f"The RPC endpoint at {printable(error.host, 100)} gave no usable answer: {error.cause}."
         raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        message = "The chain gave an answer of another shape than the one requested."
+        message = "The chain gave an answer of the wrong shape."
         raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
     except RpcRefused as error:
         if not error.is_revert:
@@ -257,7 +257,7 @@ class ChainClient:
         return self.roster(self.hub.current_roster_version())
 
     def roster_until(self) -> UnixSeconds | None:
-        """Read when an announced roster takes the current one's place; None if none is announced."""
+        """Read when an announced roster replaces the current one; None if none is announced."""
         announced = self.hub.announced_roster()
         return None if announced is None else announced[1]
 

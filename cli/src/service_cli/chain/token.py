@@ -64,7 +64,7 @@ def state_call(chain: ChainClient, owner: Address, nonce: Bytes32) -> Call:
 
 
 def is_unused(asked: ChainClient, owner: Address, nonce: Bytes32) -> bool:
-    """Return whether the token has the authorization neither as used nor as cancelled."""
+    """Return whether the authorization is neither used nor cancelled on the token."""
     with chain_errors():
         return int.from_bytes(hex_bytes(asked.rpc.answer(state_call(asked, owner, nonce))), "big") == 0
 

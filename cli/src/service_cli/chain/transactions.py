@@ -217,7 +217,7 @@ class Prospect:
 
     @staticmethod
     def read(chain: ChainClient, account: Address, call: ContractCall) -> "Prospect":
-        """Run the call without sending it; a revert is refused with its sentence, at no cost."""
+        """Run the call without sending it; refuse a revert with its message, at no cost."""
         simulation, estimate = _trials(chain, account, call)
         estimates = [estimate] if call.is_estimated else []
         with _gas_errors(call):
@@ -290,7 +290,7 @@ def require_means(chain: ChainClient, account: Address, functions: Sequence[str]
 
 
 def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
-    """Return the greatest cost of these calls together, in wei: each with the most gas that is signed for it."""
+    """Return the greatest total cost of these calls in wei, each with the most gas that may be signed for it."""
     return Wei(sum(cost.wei for cost in _most_costs(chain.ask(*_PRICE_CALLS), functions)))
 
 
@@ -327,7 +327,8 @@ def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
 
 
 def advise_wallet(prospect: Prospect) -> None:
-    """Tell an external wallet, which decides on gas and price itself, what the call takes and what the account holds.
+    """Tell the user of an external wallet, which chooses gas and price itself, what the call takes and what the account
+    holds.
 
     Gas beyond what the call can need is refused here as well, since the wallet would estimate the same; the rest is
     only reported, since somebody else may pay for the wallet's gas.
@@ -401,7 +402,7 @@ def account_calls(account: Address) -> list[Call]:
 
 
 def _price_in(asked: ChainClient) -> GasPrice:
-    """Return twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
+    """Return twice the base fee, and the endpoint's suggested tip as far as recent blocks support it."""
     tip_call, block_call, _ = _PRICE_CALLS
     with chain_errors():
         base = quantity(mapping(asked.rpc.answer(block_call)).get("baseFeePerGas", "0x0"))

@@ -53,7 +53,7 @@ class HubConditions:
     """The time of the block that all of it was read at."""
 
     def shares(self, escrow: TokenAmount) -> Shares:
-        """Return the shares of an escrow, by the Hub's present fees."""
+        """Return the shares of an escrow, by the Hub's current fees."""
         protocol, guardian = fee_amount(escrow, self.protocol_fee_bps), fee_amount(escrow, self.guardian_fee_bps)
         return Shares(TokenAmount(escrow - protocol - guardian), guardian, protocol)
 

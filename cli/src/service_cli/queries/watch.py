@@ -122,7 +122,7 @@ class _Watch:
         return None
 
     def _print_news(self, head: BlockNumber) -> None:
-        """Print logs that were not there at the last look, and those whose block is gone."""
+        """Print logs that are new since the last poll, and those whose block is gone."""
         logs = hub_events(self.chain.at(head), self.first, [None, bounty_topic(self.bounty_id)])
         own = ((log, what) for log, what in logs if bounty_of(what) == self.bounty_id)  # not a number of another event
         found = {(log.block_hash, log.log_index): (log, what) for log, what in own}

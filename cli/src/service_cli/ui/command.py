@@ -105,7 +105,7 @@ class HelpedCommand(click.Command):
 
 
 def _laid_out(rows: list[tuple[str, str]], width: int) -> list[str]:
-    """Return the table's entries, each wrapped beside its heading; an event begins a line of its own."""
+    """Return the table's entries, each wrapped beside its heading; an event starts a new line."""
     lines: list[str] = []
     for heading, text in rows:
         first = f"{heading}:".ljust(_COLUMN) if heading else " " * _COLUMN
@@ -296,7 +296,7 @@ def raise_terminated(_number: int, _frame: object) -> NoReturn:
 
 
 def run_program(program: click.Command, name: str) -> None:
-    """Run one of the wheel's programs by its name, from its first line to its exit code."""
+    """Run one of the wheel's programs by its name, and exit with its exit code."""
     require_supported()
     signal.signal(signal.SIGTERM, raise_terminated)
     try:

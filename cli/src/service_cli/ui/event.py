@@ -66,9 +66,7 @@ class Event:
         return self.SAYS
 
     def facts(self, now: int) -> object:  # noqa: ARG002
-        """Return the dataclass whose fields people are shown at this moment: this one, less those in its sentence; or
-        None.
-        """
+        """Return the dataclass whose fields are shown to people: this one without those in its sentence; or None."""
         return self
 
     def document(self) -> str | None:

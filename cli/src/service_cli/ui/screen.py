@@ -113,7 +113,7 @@ class Screen:
             self._labelled([ShownField("Next", following)], max(len(fact.label) for fact in facts) if facts else 0)
 
     def _labelled(self, facts: list[ShownField], least: int = 0) -> None:
-        """Lay out labels and values in two columns; a command or a hash that does not fit gets a line of its own."""
+        """Lay out labels and values in two columns; a command or a hash that does not fit gets its own line."""
         from rich.text import Text
 
         column = max((len(fact.label) for fact in facts), default=0)

@@ -97,7 +97,7 @@ def ether(value: int) -> str:
 
 
 def short(value: str) -> str:
-    """Cut an address or a hash for a table, ``0x1234…abcd``; return any other text as it is."""
+    """Cut an address or a hash for a table, ``0x1234…abcd``; return any other text unchanged."""
     return f"{value[:6]}…{value[-4:]}" if value.startswith("0x") and len(value) > 20 else value
 
 

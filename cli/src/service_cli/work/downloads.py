@@ -72,7 +72,7 @@ def _folder() -> Path:
 
 
 def _hold(path: Path, byte_length: int) -> FileIO:
-    """Return the file for this process alone."""
+    """Lock the file for this process and return it."""
     try:
         private_folder(path.parent)
         while True:

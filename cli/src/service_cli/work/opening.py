@@ -60,7 +60,7 @@ from service_cli.work.submission import (
 def passed_on(folder: Path, bounty_id: BountyId, pair: Pair) -> Submission:
     """Return the Submission whose envelope and ciphertext somebody provided, if both are in this folder.
 
-    Files of another kind, links to nowhere and oversized ones are refused by name.
+    Special files, broken links and oversized files are refused by name.
     """
     ciphertext = folder / "ciphertext.age"
     content = _read(folder / "envelope.json", MAX_ENVELOPE_BYTES + 1)
@@ -164,12 +164,12 @@ class SealedBounty:
         )
 
     def require_guardian(self) -> None:
-        """Refuse an account for which the API has no sealed work of this bounty."""
+        """Refuse an account that may not read this bounty's sealed work."""
         if self.folder is None:
             require_seat(self.state.roster, self.state.bounty_id, self.signer.address)
 
     def require_recorded(self, recorded: ChainClient, solver: Address, commitment: Bytes32) -> None:
-        """Refuse what the contract does not record as the Solver's current Submission."""
+        """Refuse a Submission that the contract does not record as the Solver's active one."""
         current = recorded.hub.submission(self.state.bounty_id, solver)
         if current != commitment:
             message = "The contract does not record this Submission as that Solver's current one."
@@ -218,7 +218,9 @@ class SealedBounty:
         self.require_guardian()
         if now < bounty.reveal_at:
             message = f"Nobody can open this before the reveal point, {moment(bounty.reveal_at, now)}."
-            raise CommandRefused("reveal_point_not_reached", message, next_action="Run it again after that time.")
+            raise CommandRefused(
+                "reveal_point_not_reached", message, next_action="Run the command again after that time."
+            )
         found = listing(self.chain.at(self.state.head.number), self.api, bounty_id)
         for one in found.submissions:
             names = (bounty_id, one.solver, one.commitment)
@@ -275,7 +277,7 @@ def open_submissions(
     sealed = SealedBounty.read(settings, bounty_id)
     found = sealed.listed()
     if found.api_agrees is False:
-        warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
+        warn("warning: the API's list of Submissions differs from the endpoint's log; in a Verdict, name one in full")
     closed = [one for one in found.submissions if not sealed.opened_in(one, output)]
     recorded = sealed.recorded(one.pair for one in closed)
     opened, before, problems, left_out = 0, len(found.submissions) - len(closed), list[Issue](), list[Bytes32]()
@@ -320,5 +322,5 @@ def folder_name(commitment: Bytes32) -> str:
 
 
 def default_output(bounty_id: BountyId) -> Path:
-    """Return where the work of a bounty goes unless a directory is named."""
+    """Return the default directory for a bounty's work."""
     return Path("submissions") / str(bounty_id)

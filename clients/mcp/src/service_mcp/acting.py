@@ -261,7 +261,7 @@ class Acting:
         if found.secret_files and not self._allows_secrets:
             named = ", ".join(shown(name, 100) for name in found.secret_files[:5])
             next_action = "Take them out, or name them in .bountyignore; a policy may allow them."
-            message = f"What looks like secrets would be sealed: {named}."
+            message = f"Files that look like secrets would be sealed: {named}."
             raise Refused("secrets_found", message, next_action=next_action)
         selection = select(directory)
         words = (

@@ -27,7 +27,7 @@ class TooManyValues(ValueError):
 def read_json(text: bytes, most_values: int = MOST_VALUES) -> object:
     """Parse a JSON text in UTF-8; ``ValueError`` if it is malformed or has too many values or levels.
 
-    Brackets and commas within strings count as values, too.
+    Brackets and commas within strings also count as values.
     """
     if sum(map(text.count, (b",", b"[", b"{"))) > most_values:
         raise TooManyValues(f"more than {most_values} values")

@@ -139,7 +139,7 @@ class Budgets:
         self._of_redis(lambda redis: redis.set(f"remembered:{fact}", 1, ex=seconds))
 
     def remembers(self, fact: str) -> bool:
-        """Return whether the fact is still to be remembered; False if Redis alone knew it and does not answer."""
+        """Return whether the fact is still remembered; False if only Redis knew it and does not answer."""
         return self._facts.has(fact) or bool(self._of_redis(lambda redis: redis.exists(f"remembered:{fact}")))
 
     def _spend(self, budget: Budget, holder: str, cost: int) -> None:

@@ -104,7 +104,7 @@ class Periodic:
 
     @property
     def job_id(self) -> str:
-        """The same for every run."""
+        """The job's id, the same for every run."""
         return self.kind.function.replace(".", "-").replace("_", "-")
 
 
@@ -165,7 +165,7 @@ def check_message(received: object) -> Message:
 
 @contextmanager
 def locked(engine: Engine, name: str, wait_seconds: float = 0.0) -> Iterator[bool]:
-    """Hold the advisory lock of a name, within a database, on a connection of its own; yields whether it is held."""
+    """Hold the advisory lock of a name, within a database, on a separate connection; yields whether it is held."""
     key, ends = {"name": name}, time.monotonic() + wait_seconds
     with single(engine) as connection:
         while not (held := bool(connection.execute(_TAKE, key).scalar_one())) and time.monotonic() < ends:

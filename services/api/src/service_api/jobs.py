@@ -45,7 +45,7 @@ def verify_artifact(received: Message) -> str:
 
 @left_to_the_next
 def sweep_orphans(_received: Message) -> int:
-    """Delete uploads that became no Submission; return how many."""
+    """Delete uploads that no Submission uses; return how many."""
     with _resources() as resources:
         return delete_orphans(resources.facts, resources.store)
 

@@ -22,7 +22,7 @@ from service_delivery.sweeping import keep_sweeping
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; return the exit code."""
     processes = {
-        "serve": Process("answer HTTP requests that the api forwards; sweep losing wraps each minute", _serve),
+        "serve": Process("answer HTTP requests that the api forwards; delete losing wraps every minute", _serve),
         "keys": Process("show whether each delivery key is current, retired, or may be destroyed", _keys),
         "rewrap": Process("after a rotation: wrap what is stored to the current key, and count the rest", _rewrap),
         "await-schema": AWAIT_SCHEMA,

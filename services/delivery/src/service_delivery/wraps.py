@@ -101,7 +101,7 @@ class Wraps:
         return created
 
     def exists(self, bounty_id: BountyId, commitment: Bytes32) -> bool:
-        """Return whether a wrap of exactly this Submission is held that opens with a key that is held, too."""
+        """Return whether a wrap of exactly this Submission is stored that opens with one of the keys."""
         for solver, wrapped in self._wrapped(bounty_id, commitment).items():
             try:
                 public_key = self._bounties.content_public_key(bounty_id, solver, commitment)

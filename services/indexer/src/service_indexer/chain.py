@@ -63,7 +63,7 @@ class FollowedChain(Protocol):
         """Return the Hub's logs of a range, both ends included; if there are many, those up to an earlier ``end``."""
 
     def open_bounties(self, ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
-        """Return each bounty's page commitment by the Hub itself at a block; None if it is not open there."""
+        """Return each bounty's page commitment from the Hub itself at a block; None if it is not open then."""
 
     def distrust(self) -> None:
         """Query another endpoint first from now on."""

@@ -72,7 +72,7 @@ class Writer:
         self._chain_id, self._hub = chain_id, hub
 
     def position(self) -> Position | None:
-        """Return where the copy is, None if there is none; raises ``NoCopy`` where it is of another Hub."""
+        """Return the position of the copy, None if there is none; raises ``NoCopy`` if it belongs to another Hub."""
         h, c = t.head.c, t.logs.c
         newest = (
             select(c.block_number.label("fact_number"), c.block_hash.label("fact_hash"))
@@ -162,7 +162,7 @@ class Writer:
             return self._move_head(connection, position.head, change)
 
     def halt(self, version: datetime | None, reason: str) -> None:
-        """Record why the copy of this version no longer moves; readers answer 503 until an operator acts."""
+        """Record why the copy of this version halted; readers answer 503 until an operator acts."""
         h = t.head.c
         with writing(self._engine) as connection:
             ours = (h.chain_id == self._chain_id) & (h.updated_at == version)
@@ -187,7 +187,7 @@ class Writer:
 
 
 def _copy_rows(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
-    """Insert rows that all have the table's every column, by COPY: several times as fast as INSERT."""
+    """Insert rows with every column of the table, by COPY: several times as fast as INSERT."""
     columns = [(column.name, isinstance(column.type, ARRAY)) for column in table.c]
     translated = connection.get_execution_options().get("schema_translate_map") or {}
     target = sql.Identifier(str(translated.get(table.schema, table.schema)), table.name)
@@ -201,7 +201,7 @@ def _copy_rows(connection: Connection, table: Table, rows: Sequence[dict[str, ob
 
 
 def _array(texts: object) -> str:
-    """Return a list of texts as PostgreSQL writes an array: the driver takes longer for that."""
+    """Return a list of texts as PostgreSQL writes an array: the driver is slower at that."""
     if not isinstance(texts, list):
         raise TypeError("not a list of texts")
     escaped = (str(each).replace("\\", "\\\\").replace('"', '\\"') for each in texts)

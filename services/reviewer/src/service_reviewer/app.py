@@ -62,7 +62,7 @@ class PageJudge:
         self._judge, self._places = judge, BoundedSemaphore(AT_ONCE)
 
     def issues(self, material: Material) -> list[Issue]:
-        """Return what the rules find; 503 without a turn, or time."""
+        """Return what the rules find; 503 if there is no free place or no time."""
         if not self._places.acquire(timeout=PATIENCE_SECONDS):
             raise ServiceError("service_overloaded", "Too many pages are being checked at the moment.")
         try:
@@ -84,7 +84,7 @@ def make_app(judge: PageJudge | None = None) -> Flask:
 @routes.route("/findings", methods=["POST"])
 @public_body("text/markdown", MAX_DOCUMENT_BYTES)
 def post_findings(page: bytes) -> Response:
-    """The issues with a page: those of its form, else what the rules find; no model is asked."""
+    """The issues with a page: those of its form, else what the rules find; no model is used."""
     asked = load_query(FindingsQuery)
     try:
         challenge = parse_challenge(page)
@@ -99,7 +99,7 @@ def post_findings(page: bytes) -> Response:
 
 
 def check_rules() -> None:
-    """Return if pages can be judged here; raise if the rules get no process, no time, or do not work."""
+    """Return if pages can be judged here; raise if the rules get no process or time, or do not work."""
     judge_by_rules(_SMALL, JUDGE_SECONDS)
 
 

@@ -90,7 +90,7 @@ def read_serving_config(environment: Mapping[str, str]) -> ServingConfig:
 
 
 def serving_config(reader: EnvironmentReader) -> ServingConfig:
-    """Read the settings of that process; none of it is required."""
+    """Read the settings of that process; none is required."""
     return ServingConfig(
         host=read_host(reader),
         port=read_port(reader),

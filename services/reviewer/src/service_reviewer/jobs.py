@@ -62,7 +62,7 @@ def sweep(_received: Message) -> int:
 
 
 def review(received: Message) -> dict[str, object]:
-    """Judge one page; return how that ended, as ``ReviewEnding``."""
+    """Judge one page; return the outcome as ``ReviewEnding``."""
     ending = _review(read_config(os.environ), read(ReviewJob, received))
     if ending.code != DONE:
         REVIEWS.labels(outcome_of(ending.code)).inc()

@@ -126,7 +126,7 @@ class _Unusable(Exception):
 
 
 def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) -> list[Issue]:
-    """Return what the model finds: one request, and one more where its answer cannot be used."""
+    """Return what the model finds, with one request and a second one if the answer cannot be used."""
     first, ends = messages(material), clock.monotonic() + settings.timeout_seconds
     completion = _ask(settings, first, ends - clock.monotonic(), spent=False)
     try:
@@ -148,7 +148,7 @@ def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) ->
 def messages(material: Material) -> Messages:
     """Return the two messages of a first request: the same material gives the same, byte for byte.
 
-    The page travels as one string inside a JSON object, never as part of the instructions, and these state that.
+    The page is sent as one string inside a JSON object, never as part of the instructions, which say so.
     """
     try:
         deadline = iso_utc(material.page.submission_deadline)
@@ -169,7 +169,7 @@ def messages(material: Material) -> Messages:
 
 
 def _ask(settings: ModelSettings, asked: Messages, seconds: float, *, spent: bool) -> Completion:
-    """Send one request, and read it to its end within the time that is left."""
+    """Send one request, and read the whole answer within the time left."""
     wanted = {"name": "readiness_review", "strict": True, "schema": SCHEMA}
     request = {
         "model": settings.model,
@@ -207,7 +207,7 @@ def _ask(settings: ModelSettings, asked: Messages, seconds: float, *, spent: boo
 
 
 def _refused(answer: HttpAnswer, *, spent: bool) -> NoJudgement:
-    """Return why there is no completion, by the answer's status."""
+    """Return why there is no completion, from the answer's status."""
     if answer.status in {401, 403, 404}:
         log.error("the model's endpoint refuses the key or the model", status=answer.status)
         return NoJudgement("orchestrator_unconfigured", spent=spent)

@@ -23,7 +23,7 @@ RESERVED: Final = 5
 
 
 def take_call(engine: Engine, cap: int, review_id: Bytes32, *, has_bounty: bool) -> str:
-    """Take one call for a review, and return what was taken; ``publication_review_limit_reached`` if none is left."""
+    """Count one call for a review, and return its id; ``publication_review_limit_reached`` if none is left."""
     most = cap if has_bounty else cap - cap // RESERVED
     call_id, called_at = secrets.token_hex(16), paid_calls.c.called_at
     with writing(engine) as connection:
@@ -39,11 +39,11 @@ def take_call(engine: Engine, cap: int, review_id: Bytes32, *, has_bounty: bool)
 
 
 def give_back_call(engine: Engine, call_id: str) -> None:
-    """Give back a call that was not used."""
+    """Remove the entry of a call that was not used."""
     with writing(engine) as connection:
         connection.execute(delete(paid_calls).where(paid_calls.c.call_id == call_id))
 
 
 def forget_old_calls(engine: Engine) -> int:
-    """Delete the calls that no cap counts any more; return how many."""
+    """Delete the calls that no cap counts any longer; return how many."""
     return delete_where(engine, paid_calls, paid_calls.c.called_at < func.now() - 2 * WINDOW)

@@ -110,7 +110,7 @@ def _judge_in_child(rules: Callable[[Material], Sequence[Issue]], material: Mate
 
 
 def _read_all(descriptor: int, ends: float) -> bytes | None:
-    """Read all bytes until the other side is closed; None if the time is up before."""
+    """Read all bytes until the other side closes; None if the time is up first."""
     pieces: list[bytes] = []
     while select.select([descriptor], [], [], max(0.0, ends - time.monotonic()))[0]:
         piece = os.read(descriptor, 64 * 1024)

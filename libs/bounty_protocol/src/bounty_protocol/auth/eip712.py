@@ -70,7 +70,7 @@ def typed_data_digest(typed_data: Mapping[str, object]) -> bytes:
     """Return the 32 bytes to sign. Integers may be canonical decimal text.
 
     Raises ``KeyError``, ``TypeError``, ``ValueError`` or ``OverflowError`` for data that does not match its own types,
-    or has other types than ``address``, ``bytes32``, ``string`` and ``uint256``.
+    or has types other than ``address``, ``bytes32``, ``string`` and ``uint256``.
     """
     domain = _struct_hash(_DOMAIN, _fields(typed_data, _DOMAIN), typed_data["domain"])
     name = str(typed_data["primaryType"])

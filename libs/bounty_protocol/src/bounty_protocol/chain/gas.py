@@ -35,7 +35,8 @@ class GasNeed:
         return self.used + self.further * (parts - 1)
 
     def most(self, parts: int = 1) -> int:
-        """Return the highest gas limit to sign: twice the need, or three times if the token's code is part of it.
+        """Return the highest gas limit to sign: twice the measured need, or three times if the call runs the token's
+        code.
 
         This covers a recipient that never held the token, a token replaced behind its proxy, and the margin of
         estimates.

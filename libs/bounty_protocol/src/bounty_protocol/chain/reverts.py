@@ -124,7 +124,7 @@ def explain(refusal: RpcRefused) -> Refusal:
 
 
 def _shown(name: str, value: object) -> object:
-    """Format a time for people; return any other value as it is."""
+    """Format a time for people; return any other value unchanged."""
     if name not in TIMES or not isinstance(value, int):
         return value
     try:

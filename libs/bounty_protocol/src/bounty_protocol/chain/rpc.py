@@ -95,7 +95,7 @@ class ChainUnavailable(Exception):
         return "in a minute" if self.retry_after is None else f"in {max(1, self.retry_after):,} seconds"
 
     def bare(self) -> "ChainUnavailable":
-        """Return the same error without its traceback, whose frames hold what the endpoint answered."""
+        """Return the same error without its traceback, whose frames hold the endpoint's answer."""
         return self.restated(type(self), str(self))
 
     def restated(self, kind: "type[ChainUnavailable]", problem: str) -> "ChainUnavailable":
@@ -126,7 +126,7 @@ class RpcRefused(Exception):
 
     @property
     def is_revert(self) -> bool:
-        """Whether the contract refused, and not the endpoint."""
+        """Whether the contract refused, not the endpoint."""
         return bool(self.data) or "revert" in self.message.lower()
 
     @property
@@ -245,15 +245,15 @@ class Rpc(ChainNode):
 
     @property
     def pair(self) -> int:
-        """How many endpoints have to agree where one alone could mislead: two, if there are as many."""
+        """How many endpoints must agree where one alone could mislead: two, if there are that many."""
         return min(2, len(self.endpoints.all))
 
     def agreed(self, question: Callable[[OneEndpoint], T], quorum: int) -> T:
-        """Ask endpoints one after the other until ``quorum`` of them gave an equal answer; return it.
+        """Query endpoints in turn until ``quorum`` of them gave the same answer; return it.
 
         For ``eth_call``, ``eth_getLogs`` and headers at one named block; never for fees, gas, nonces, receipts or
         newest blocks, about which honest endpoints differ. An endpoint that fails, refuses or lacks the block has no
-        vote; one that is outvoted is counted and queried last for a while. Raises ``ChainUnavailable`` where too few
+        vote; one that is outvoted is counted and queried last for a while. Raises ``ChainUnavailable`` if too few
         agree.
         """
         votes, failures = list[tuple[Endpoint, T]](), list[ChainUnavailable]()
@@ -278,8 +278,8 @@ class Rpc(ChainNode):
         raise ChainUnavailable(f"{most} of {len(self.endpoints.all)} RPC endpoints agree, but {quorum} must")
 
     def of_each(self, calls: Sequence[Call], *, least: int = 1) -> list[list[object]]:
-        """Ask each endpoint these calls, side by side, and return the answers. An endpoint without a usable answer is
-        left out and rests; resting ones are asked only to have ``least``.
+        """Send these calls to each endpoint in parallel, and return the answers. An endpoint without a usable answer is
+        skipped and rests; resting ones are queried only to reach ``least``.
         """
         from concurrent.futures import ThreadPoolExecutor  # a command of the client starts without it
 
@@ -317,7 +317,7 @@ class Rpc(ChainNode):
     def _collected(
         self, endpoints: Sequence[Endpoint], calls: Sequence[Call], limit_waits: Sequence[float]
     ) -> tuple[Endpoint | None, list[object], dict[int, ChainUnavailable]]:
-        """Return the first endpoint that answers all calls, its answers, and by place how others failed.
+        """Return the first endpoint that answers all calls, its answers, and how the others failed, by place.
 
         An endpoint that was queried too often is queried again for the calls that it has not answered.
         """
@@ -345,10 +345,10 @@ class Rpc(ChainNode):
             time.sleep(pause)
 
     def _extend(self, answers: list[object], endpoint: Endpoint, calls: Sequence[Call]) -> None:
-        """Add one endpoint's answers to the calls that have none yet, in requests of as many as it takes.
+        """Add one endpoint's answers to the calls that have none yet, in requests as large as it accepts.
 
-        Providers limit the calls of a request, and few say so in a way that can be told from an outage: where several
-        are not answered and the first of them alone is, the endpoint gets half as many from then on.
+        Providers limit the calls in one request, and few say so clearly: if several calls get no answer but the first
+        of them alone does, the endpoint gets half as many from then on.
         """
         while len(answers) < len(calls):
             part, found = calls[len(answers) :][: endpoint.calls.size], list[object]()
@@ -448,7 +448,7 @@ class _Unusable(ValueError):
 
 
 def _failure(endpoint: Endpoint, error: ChainUnavailable | RpcRefused) -> ChainUnavailable:
-    """Describe how one of several endpoints failed, to be kept while others are queried."""
+    """Describe how one of several endpoints failed, to be kept while the others are queried."""
     if isinstance(error, ChainUnavailable):
         return error.bare()
     cause = f"error {error.code}: {error.message[:200]}"
@@ -456,12 +456,14 @@ def _failure(endpoint: Endpoint, error: ChainUnavailable | RpcRefused) -> ChainU
 
 
 def _is_refused(answer: object) -> bool:
-    """Return whether the endpoint refused, and not the contract."""
+    """Return whether the endpoint refused, not the contract."""
     return isinstance(answer, RpcRefused) and not answer.is_revert
 
 
 def _wished(failure: ChainUnavailable, wait: float | None, longest: float) -> float | None:
-    """Return after how many seconds to retry an endpoint; None if it failed otherwise, or wants a longer wait."""
+    """Return after how many seconds to retry an endpoint; None if it failed for another reason, or wants a longer
+    wait.
+    """
     if wait is None or not failure.limited:
         return None
     wished = failure.retry_after or wait
@@ -469,7 +471,7 @@ def _wished(failure: ChainUnavailable, wait: float | None, longest: float) -> fl
 
 
 def host_of(url: str) -> str:
-    """Host and port of an address, without what may be a secret in it."""
+    """Host and port of an address, without any secret part."""
     parts = urlsplit(url)
     try:
         port = f":{parts.port}" if parts.port else ""
@@ -479,7 +481,7 @@ def host_of(url: str) -> str:
 
 
 def unreachable(error: urllib3.exceptions.HTTPError) -> str:
-    """Say why no answer came, without naming an address."""
+    """Say why there was no answer, without naming an address."""
     match error:
         case AnswerRefused():
             return str(error)

@@ -69,7 +69,7 @@ def assumptions(record: DeploymentRecord) -> Mapping[str, Assumption]:
         "Longest outage of Base": Assumption(
             f"{BASE_OUTAGE_SECONDS // 60} minutes, 25 June 2026", "status.base.org", "2026-11-29"
         ),
-        "Longest time a sequencer may leave out a deposit": Assumption(
+        "Longest time a sequencer may delay a deposit": Assumption(
             f"{SEQUENCER_WINDOW_SECONDS // 3_600} hours", "OP stack, seq_window_size", "2026-11-29"
         ),
         "Largest call": Assumption(f"{expected.gas:,} gas, below 2^24 of EIP-7825", "eips.ethereum.org", "2026-11-29"),

@@ -38,7 +38,7 @@ class Sink(Protocol):
     """Where ciphertext goes."""
 
     def write(self, data: Block, /) -> object:
-        """Take all of it. The memory may be reused once ``KEPT`` later blocks were taken."""
+        """Write the whole block. The memory may be reused once ``KEPT`` later blocks were taken."""
 
 
 def payload_key(file_key: bytes, nonce: bytes) -> bytes:

@@ -118,7 +118,7 @@ class _DigestingSink:
         self.byte_length = 0
 
     def write(self, data: Block, /) -> None:
-        """Take all of it."""
+        """Write the whole block."""
         self._writer.give(data)
         self._digest.update(data)
         self.byte_length += len(data)

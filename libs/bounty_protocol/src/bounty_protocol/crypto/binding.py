@@ -5,7 +5,7 @@ from bounty_protocol.domain.binding import Binding
 
 
 def check_binding(expected: Binding, found: Binding | None, where: str) -> None:
-    """Refuse work that names another bounty or Solver than its envelope, or none."""
+    """Refuse work that names a bounty or Solver other than its envelope's, or none."""
     if found is None:
         raise SealedDataError(Failure.BINDING_MISSING, f"{where} does not name its bounty and Solver")
     if found != expected:

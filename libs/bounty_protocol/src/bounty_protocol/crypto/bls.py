@@ -75,4 +75,4 @@ def pairing_bytes(left: G1Point, right: G2Point) -> bytes:
 
 
 if hashlib.sha256(pairing_bytes(G1Point(), _GENERATOR)).hexdigest() != _PAIRING_OF_GENERATORS:
-    raise ImportError("py-arkworks-bls12381 writes GT in another byte order than the one known to match tlock")
+    raise ImportError("py-arkworks-bls12381 writes GT in a byte order other than the one known to match tlock")

@@ -40,40 +40,38 @@ HARMLESS: Final = (
 OBEYED: Final = (
     Obeyed(
         r"\..*",
-        "hidden, and read unprompted: version control (.git, .hg, .svn, .jj), environments (.env, "
+        "hidden, and read unasked: version control (.git, .hg, .svn, .jj), environments (.env, "
         ".envrc), editors (.vscode, .idea, .vimrc), debuggers, shells, package managers (.gdbinit, .bashrc, .npmrc), "
         "versions (.tool-versions, .python-version), agents (.mcp.json)",
     ),
-    Obeyed("head", "with objects and refs beside it, a directory is a repository whose config git obeys", True),
+    Obeyed("head", "with objects and refs beside it, a directory is a repository whose config git applies", True),
     Obeyed(r"_darcs|_fossil_|cvs", "version control, which prompts and editors query"),
-    Obeyed(
-        r"[^.~]{1,8}~[0-9]{1,6}(\.[^.]{0,3})?", "a short name of Windows, the same file as another (git~1 for .git)"
-    ),
+    Obeyed(r"[^.~]{1,8}~[0-9]{1,6}(\.[^.]{0,3})?", "a Windows short name of another file (git~1 for .git)"),
     Obeyed(r"mise|mise(\..*)?\.toml", "mise sets variables and runs hooks when a shell enters the directory"),
-    Obeyed(r"rust-toolchain(\.toml)?|bunfig\.toml", "names programs that run in the place of cargo, rustc or bun"),
-    Obeyed(r"pyvenv\.cfg", "makes the directory an environment of Python, whose interpreter editors run"),
+    Obeyed(r"rust-toolchain(\.toml)?|bunfig\.toml", "names programs that run instead of cargo, rustc or bun"),
+    Obeyed(r"pyvenv\.cfg", "makes the directory a Python environment, whose interpreter editors run"),
     Obeyed(
         r"(site|user)customize(\..*)?|encodings(\..*)?|.*\.pth",
-        "run by Python when it starts, compiled (.pyc, .so, .pyd), too",
+        "run by Python when it starts, also compiled (.pyc, .so, .pyd)",
     ),
-    Obeyed(r"conftest\.py|pytest\.(ini|toml)", "run or obeyed by pytest for every test below or beside it"),
-    Obeyed("__pycache__", "Python runs what is compiled in it in the place of the source that is read"),
+    Obeyed(r"conftest\.py|pytest\.(ini|toml)", "run or applied by pytest for every test in or beside its directory"),
+    Obeyed("__pycache__", "Python runs the compiled code in it instead of the source that a person reads"),
     Obeyed(
         r"ipython_config\.py|jupyter_.*config\.(py|json)|profile_default",
-        "run by IPython and Jupyter where they are started",
+        "run by IPython and Jupyter when they are started there",
     ),
     Obeyed(r"pylintrc(\.toml)?|mypy\.ini", "names code that editors run to check an open file"),
     Obeyed(r"(eslint|prettier|stylelint)\.config\.[a-z]{2,3}", "code that editors run to check or format an open file"),
-    Obeyed(r"_(vim|gvim|nvim|ex)rc", "run by vim where it is started"),
-    Obeyed(r"latexmkrc|startup\.m", "run by latexmk and MATLAB where they are started"),
-    Obeyed(r".*-gdb\.(py|gdb|scm)", "run by gdb beside the program that is looked at"),
+    Obeyed(r"_(vim|gvim|nvim|ex)rc", "run by vim when it is started there"),
+    Obeyed(r"latexmkrc|startup\.m", "run by latexmk and MATLAB when they are started there"),
+    Obeyed(r".*-gdb\.(py|gdb|scm)", "run by gdb if it is beside the debugged program"),
     Obeyed(
         r"(agents|claude|gemini|qwen|warp|crush|codex|copilot-instructions)(\..*)?\.md|opencode\.jsonc?|skill\.md",
         "instructions and commands that coding agents follow",
     ),
     Obeyed(
         r"autorun\.inf|desktop\.ini|folder\.htt|.*\.(desktop|lnk|url|scf|website|library-ms|search-ms|searchconnector-ms)",
-        "file managers show other names and icons for them, and fetch these from the server that they name",
+        "makes file managers show other names and icons, fetched from a server that it names",
     ),
 )
 """Names of files that programs obey without being started."""

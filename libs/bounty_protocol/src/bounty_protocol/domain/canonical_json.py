@@ -16,7 +16,7 @@ MAX_CONTAINERS: Final = 500
 
 
 def canonical_bytes(value: object) -> bytes:
-    """Return the canonical encoding of a JSON value without floats; ``ValueError`` where it has none."""
+    """Return the canonical encoding of a JSON value without floats; ``ValueError`` if it has none."""
     import rfc8785
 
     try:

@@ -28,7 +28,7 @@ def check_public_key(key: Bytes32) -> Bytes32:
     if number >= FIELD_PRIME:
         raise ValueError("must be a canonical X25519 public key, a number below 2^255 - 19")
     if number in _LOW_ORDER:
-        raise ValueError("must not be an X25519 public key of low order: everybody knows the secrets made with it")
+        raise ValueError("must not be an X25519 public key of low order: everyone knows the secrets made with it")
     return key
 
 

@@ -111,7 +111,7 @@ def _fewer_marks(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _fewer(marks: str) -> str:
-    """Return the first marks, bounded in all and in one place, and how many more there were."""
+    """Return the first marks, limited in total and in one place, and how many more there were."""
     kept: list[str] = []
     places: dict[object, int] = {}
     for mark in marks:

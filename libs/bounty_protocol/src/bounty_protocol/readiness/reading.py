@@ -31,7 +31,7 @@ _FULL_STOP: Final = Pattern(r"[.!?](?:\s|\z)")
 
 
 def lines_and_cells(body: str) -> int:
-    """Return how many passages a body can have at most, roughly, without parsing it."""
+    """Return an upper estimate of a body's passages, without parsing it."""
     return body.count("\n") + body.count("|")
 
 

@@ -64,8 +64,8 @@ _CAPTION: Final = Pattern(r"(?m)^\W{0,20}(?P<kind>table|figure|fig\.|screenshot)
 _ELSEWHERE: Final = (
     ((_ATTACHED, _ENCLOSED), "which a page cannot carry. Put the content on the page."),
     ((_PRIVATE, _AGREED), "which nobody else was part of. Write out what was agreed."),
-    ((_OUTSIDE,), "where it can change and not everyone can look. Put what is judged on the page."),
-    ((_ON_REQUEST,), "which a reader of the page does not have. Put what is judged on the page."),
+    ((_OUTSIDE,), "where it can change and not everyone can see it. Put everything that is judged on the page."),
+    ((_ON_REQUEST,), "which a reader of the page does not have. Put everything that is judged on the page."),
     ((_UNREACHABLE,), "which others cannot reach. Put the content on the page, or give a public address."),
 )
 _UNDEFINED_LINK: Final = Pattern(r"\[[^\[\]]{3,80}\]\[[^\[\]]{0,40}\]", not_after=r"[\w\]`]")
@@ -107,7 +107,7 @@ def _numbers(reading: Reading, passage: Passage, flat: str, labels: "_Labels") -
         kind = (found["kind"] or found["other"]).lower()
         if (reading.tables if kind == "table" else reading.images) == 0:
             yield passage.issue(
-                f"Refers to {found.words[:60]!r}, but the page holds none. Add it, or describe it in words.",
+                f"Refers to {found.words[:60]!r}, but the page has none. Add it, or describe it in words.",
                 found.start,
             )
 

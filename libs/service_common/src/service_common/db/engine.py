@@ -134,8 +134,8 @@ def _leave_read_only_servers(engine: Engine) -> None:
 
 @contextmanager
 def engine_of_job(url: str, *, application: str, limited: bool = True) -> Iterator[Engine]:
-    """Open an engine for the length of one job. A job that is not ``limited`` works through whole tables, while a
-    person waits for it.
+    """Open an engine for the length of one job. A job that is not ``limited`` works through whole tables while a person
+    waits.
     """
     engine = make_engine(url, application=application, pool_size=2, limited=limited)
     try:

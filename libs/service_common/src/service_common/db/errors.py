@@ -24,7 +24,7 @@ class DatabaseUnavailable(Exception):
 
 
 def explain(error: BaseException | None) -> str | None:
-    """Explain a database's error to the operator who runs a command, with what to look at next; None for any other
+    """Explain a database's error to the operator who runs a command, with what to check next; None for any other
     error.
     """
     if error is None:

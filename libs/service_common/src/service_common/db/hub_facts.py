@@ -118,7 +118,7 @@ class HubFacts:
     """Whether what it does not have may exist."""
 
     def bounty(self, bounty_id: BountyId) -> Bounty:
-        """Return a bounty whose creation is finalized. Its ending may not be: ``ending`` looks at that."""
+        """Return a bounty whose creation is finalized. Its ending may not be: ``ending`` checks that."""
         bounty = self.indexed_bounty(bounty_id)
         self.require_finalized(bounty.created.origin)
         return bounty

@@ -123,7 +123,7 @@ def may_have_body(environ: WSGIEnvironment) -> bool:
 
 
 def _read_body(environ: WSGIEnvironment) -> None:
-    """Put the whole body where the app reads it; one that no route takes is left for the route to refuse."""
+    """Put the whole body where the app reads it; a body that no route accepts is left for the route to refuse."""
     if not may_have_body(environ) or "HTTP_TRANSFER_ENCODING" in environ:
         return
     text = environ["CONTENT_LENGTH"]

@@ -14,10 +14,10 @@ def provide(app: Flask, *given: object) -> None:
 
 
 def provided(kind: type[T]) -> T:
-    """Return the object of a type that the answering app has."""
+    """Return the current app's object of a type."""
     return cast("T", current_app.extensions[EXTENSION][kind])
 
 
 def provided_or_none(kind: type[T]) -> T | None:
-    """Return the object of a type that the answering app has, or None."""
+    """Return the current app's object of a type, or None."""
     return cast("T | None", current_app.extensions.get(EXTENSION, {}).get(kind))

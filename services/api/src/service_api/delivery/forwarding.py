@@ -35,7 +35,7 @@ class Forwarder:
 
     def read(self, request: Request) -> Response:
         """Forward a public read. One network can wait for only a few slow answers of an inner service at a time."""
-        refusal = ServiceError("delivery_unavailable", "The delivery service accepts no more reads at the moment.")
+        refusal = ServiceError("delivery_unavailable", "The delivery service cannot accept more reads at the moment.")
         with (
             self._callers.place("forwarded-reads", MAX_READS_OF_NETWORK, 1.0),
             self._places.hold("reads", MAX_READS, refusal=refusal),

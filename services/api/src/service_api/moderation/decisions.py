@@ -125,7 +125,7 @@ WITHHOLD: Final = Process(
     _withhold,
     _SUBJECT
     | {
-        "--reason": "why, for anyone who would have seen the text",
+        "--reason": "the reason, shown to everyone in place of the text",
         "--until": "a date or an ISO 8601 time (UTC) from which it is shown again; by default until show-again",
     },
 )

@@ -43,12 +43,12 @@ def page_notice(commitment: Text, poster: Text) -> ScalarSelect[Any]:
 
 
 def page_reason(commitment: Text, poster: Text) -> ScalarSelect[Any]:
-    """Select the reason alone."""
+    """Select only the reason."""
     return _of_first(_W.reason, WithheldKind.BOUNTY, commitment, poster)
 
 
 def page_since(commitment: Text, poster: Text) -> ScalarSelect[Any]:
-    """Select the time alone, in seconds."""
+    """Select only the time, in seconds."""
     return _of_first(_seconds(_W.since), WithheldKind.BOUNTY, commitment, poster)
 
 
@@ -79,7 +79,7 @@ def page_withheld(found: Withheld) -> ServiceError:
 
 
 def verdict_withheld(found: Withheld) -> ServiceError:
-    """Return the error in place of a written Verdict that is withheld."""
+    """Return the error for a withheld written Verdict."""
     return ServiceError("written_verdict_withheld", f"The written Verdict is {_sentence(found)}")
 
 

@@ -42,7 +42,7 @@ def get_agents() -> Response:
 @routes.get("/llms.txt")
 @public
 def get_llms() -> Response:
-    """Answer the documents for a model, by name."""
+    """Answer with the list of documents for a model."""
     text = _LLMS.format(site=provided(PageSources).config.public_url)
     return _answer(text.encode(), "text/plain; charset=utf-8")
 

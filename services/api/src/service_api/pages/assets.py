@@ -48,7 +48,7 @@ _WORDS: Final = "service-pages-words"
 
 
 def install_words(app: Flask, words: object | None) -> str | None:
-    """Serve the words of the scripts in the language of the pages; return their path, None if there are none."""
+    """Serve the texts of the scripts in the language of the pages; return their path, None if there are none."""
     if words is None:
         app.extensions[_WORDS] = {}
         return None
@@ -72,6 +72,6 @@ def get_asset(name: str) -> Response:
 @routes.get("/robots.txt")
 @public
 def get_robots() -> Response:
-    """Answer the robots.txt: search engines may read everything."""
+    """Answer with the robots.txt: search engines may read everything."""
     read_query(allowed=frozenset())
     return Response("User-agent: *\nAllow: /\n", mimetype="text/plain")

@@ -40,7 +40,7 @@ class ListPage:
 
 
 def list_page(deps: PageSources, facts: HubFacts, search: Search) -> ListPage:
-    """Return the bounties that are looked for, after the cursor."""
+    """Return the bounties that match the search, after the cursor."""
     found, now = list_bounties(facts, search.query), deps.clock.now()
     listed = tuple(_listed(each, now) for each in found.items)
     following = None if found.next_cursor is None else search.address(cursor=found.next_cursor)

@@ -136,7 +136,7 @@ def get_challenge(bounty_id: str) -> Response:
 @routes.get("/people/<account>")
 @public
 def get_person(account: str) -> Response | PlainResponse:
-    """Answer what an account can do now; what it posted, submitted, judged and was paid."""
+    """Answer with what an account can do now; what it posted, submitted, judged and was paid."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
     if account != address:
@@ -152,7 +152,7 @@ def get_person(account: str) -> Response | PlainResponse:
 @routes.get("/guardians")
 @public
 def get_guardians() -> Response:
-    """Answer the roster and earlier ones; signs of life; how many bounties each judged, and how fast."""
+    """Answer with the roster and earlier ones; the Guardians' activity; how many bounties each judged, and how fast."""
     read_query(allowed=frozenset())
 
     def make() -> Made:
@@ -166,7 +166,7 @@ def get_guardians() -> Response:
 @routes.get("/publish")
 @public
 def get_publish() -> Response:
-    """Answer where a Poster writes a page, publishes it and funds it with a wallet."""
+    """Answer with the form where a Poster writes a page, publishes it and funds it with a wallet."""
     read_query(allowed=frozenset())
 
     def make() -> Made:
@@ -180,7 +180,7 @@ def get_publish() -> Response:
 @routes.get("/deployment")
 @public
 def get_deployment() -> Response:
-    """Answer state, totals, versions, Hub, token, fees, limits and keys."""
+    """Answer with state, totals, versions, Hub, token, fees, limits and keys."""
     read_query(allowed=frozenset())
 
     def make() -> Made:
@@ -200,7 +200,7 @@ def get_deployment() -> Response:
 @routes.get("/withheld")
 @public
 def get_withheld() -> Response:
-    """Answer what the operator does not show here, why, and where that is reported or disputed."""
+    """Answer with what the operator does not show here, why, and where to report or dispute it."""
     given = read_query(allowed=frozenset({"after"})).get("after", "0")
     if re.fullmatch(r"0|[1-9][0-9]{0,17}", given) is None:
         raise NotFound
@@ -218,7 +218,7 @@ def get_withheld() -> Response:
 @routes.get("/how-it-works")
 @public
 def get_how_it_works() -> Response:
-    """Answer what happens with a bounty."""
+    """Answer with an explanation of a bounty's life."""
     read_query(allowed=frozenset())
     return static_page("how_it_works.html")
 
@@ -226,7 +226,7 @@ def get_how_it_works() -> Response:
 @routes.get("/glossary")
 @public
 def get_glossary() -> Response:
-    """Answer the terms of the pages."""
+    """Answer with the glossary of the pages."""
     read_query(allowed=frozenset())
     return static_page("glossary.html")
 

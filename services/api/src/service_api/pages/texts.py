@@ -78,7 +78,7 @@ def parse_language(text: str) -> str:
 
 
 def read_texts(language: str, folder: Path | None) -> Texts:
-    """Read the texts of a language, of the catalogues in ``folder`` or of those of this package.
+    """Read the texts of a language, from the catalogues in ``folder`` or those of this package.
 
     Raises ``ValueError`` if there is none, or if it cannot be read.
     """
@@ -147,7 +147,7 @@ def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
 
 
 def marked(message: str) -> str:
-    """Mark a text for the catalogue that is translated later, where it is shown."""
+    """Mark a text for the catalogue; it is translated later, when it is shown."""
     return message
 
 

@@ -76,7 +76,7 @@ def refund(engine: Engine, attempt: str | None) -> None:
 
 
 def confirm(engine: Engine, identifier: Bytes32, poster: Address) -> None:
-    """Confirm the charge of a joined review that came to a judgement, even if its starter took the charge back
+    """Confirm the charge of a joined review that came to a judgement, even if the review's starter was refunded
     meanwhile.
     """
     made = insert(t.review_charges).values(review_id=identifier, poster=poster)

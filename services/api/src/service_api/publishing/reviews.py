@@ -60,7 +60,9 @@ class Reviews:
         self._places = Places()
 
     def require_ready(self, asked: ReviewJob) -> ReviewReference:
-        """Return if the page is ready; otherwise raise what the interface fixes for the outcome. Counted and timed."""
+        """Return if the page is ready; otherwise raise the error that the interface defines for the outcome. Counted
+        and timed.
+        """
         try:
             with PUBLICATION_SECONDS.time():
                 finished = self._review(asked)
@@ -84,7 +86,7 @@ class Reviews:
         return ReviewReference(asked.review_id, rubric.version, rubric.hash)
 
     def _started_or_joined(self, asked: ReviewJob) -> list[Issue]:
-        """Return the issues of a review that is started or joined; an attempt that came to nothing is taken back."""
+        """Return the issues of a review that is started or joined; refund an attempt without a result."""
         charged = charge(self._engine, self._config.review_quota, asked.review_id, asked.poster)
         try:
             self._enqueue(asked, charged.under_way)
@@ -112,7 +114,7 @@ class Reviews:
         return None if issues is None else [Issue(each["path"], each["message"]) for each in issues]
 
     def _enqueue(self, asked: ReviewJob, under_way: int) -> None:
-        """Enqueue this review unless it is in progress, as one of a Poster who has so many others ``under_way``."""
+        """Enqueue this review unless it is in progress, for a Poster who has this many others ``under_way``."""
         job_id = _job_id(asked.review_id)
         if is_pending(self._redis, self._engine, REVIEW, job_id):
             return

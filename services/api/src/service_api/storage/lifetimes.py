@@ -55,7 +55,7 @@ def delete_expired(source: FactSource) -> int:
 
 
 def _approvals(head: Head) -> ColumnElement[bool]:
-    """Select signatures over blocks that are older than the window, and final: they prove nothing any more."""
+    """Select signatures over blocks that are final and older than the window: they no longer prove anything."""
     c = t.processed_approvals.c
     is_stale = c.created_at < func.to_timestamp(head.block_time - 2 * FRESHNESS_SECONDS)  # twice: clocks differ
     return _older(c.created_at, APPROVAL_DAYS) & is_stale & (c.block_number < head.finalized_number)

@@ -27,7 +27,7 @@ log = get_logger(__name__)
 
 
 def note_missing(source: FactSource, store: GcsStore) -> int:
-    """Note the work that is missing, forget what is here again; return how many are missing."""
+    """Note missing work and forget what has returned; return how many are missing."""
     with source.open() as facts:
         final = facts.head.finalized_number
     found = store.list(f"submissions/{source.chain_id}/{source.hub_address}/")

@@ -38,7 +38,7 @@ log = get_logger(__name__)
 
 
 def delete_orphans(source: FactSource, store: GcsStore) -> int:
-    """Delete the objects that became no Submission; return how many."""
+    """Delete the objects that no Submission uses; return how many."""
     count = 0
     for bounty_id, objects in groupby(_objects(source, store), key=lambda info: parse_locator(info.locator).bounty_id):
         while found := list(islice(objects, _AT_ONCE)):

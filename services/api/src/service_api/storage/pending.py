@@ -64,7 +64,7 @@ class PendingRoom:
         if taken >= self._most or (taken >= self._most // 2 and not self._is_on_chain(account)):
             raise ServiceError(
                 "pending_storage_full",
-                f"This deployment already keeps the most {kind} it takes without a matching record on chain.",
+                f"This deployment has reached its limit of {kind} without a matching record on chain.",
                 next_action=kind.next_action,
                 retry_after=RETRY_SECONDS,
             )

@@ -280,7 +280,7 @@ def _parts(columns: Sequence[ColumnElement[Any]], given: str) -> tuple[object, .
 
 
 def _value(name: str, value: object) -> object:
-    """Return a value as the database compares it; 400 for one that it cannot hold."""
+    """Return a value in the database's form; 400 for one that it cannot hold."""
     if name == "bounty_id":
         try:
             number = parse_bounty_id(_text(value))

@@ -131,7 +131,7 @@ class Ciphertexts:
             _forget_lost(self.engine, info.locator)
         elif result is Verification.DIFFERS:
             lengths = {"byte_length": info.byte_length, "announced": wanted.byte_length}
-            log.warning("other bytes than announced", locator=info.locator, **lengths)
+            log.warning("bytes other than announced", locator=info.locator, **lengths)
             if may_delete_recorded or not _note_lost(self.engine, info.locator):
                 self.store.empty(info.locator, generation=info.generation)
             else:

@@ -122,7 +122,7 @@ def _check_document(
 
 def _is_early(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
     """Return whether the copy is before the bounty's reveal point; else require that the bounty is judgeable and the
-    named Submission active, or this very Verdict is on chain already.
+    named Submission active, or this Verdict is already on chain.
     """
     bounty = facts.bounty(document.bounty_id)
     terms = bounty.terms
@@ -153,9 +153,7 @@ def _before_reveal(rpc: Rpc, reveal_at: UnixSeconds) -> ServiceError:
 
 
 def _is_recorded(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
-    """Return whether the Hub holds this Guardian's Verdict with this commitment, and it states what the document
-    states.
-    """
+    """Return whether the Hub holds this Guardian's Verdict with this commitment and the document's content."""
     v = h.verdicts.c
     stated = exists().where(
         v.bounty_id == document.bounty_id,
