@@ -79,7 +79,8 @@ def _ask_if_open(session: Session[Signer], bounty_id: BountyId, why: str) -> Non
                 f"Bounty {bounty_id} of this account {why} and is still open: nobody can take "
                 "its escrow back before it ends. This page would be another bounty with an escrow of its own."
             )
-                _ask(message, "fund this page as well", "earlier_bounty_open", next_action)
+            next_action = f"See service-cli bounty:show {bounty_id}; to fund this page as well, run it at a terminal."
+            _ask(message, "fund this page as well", "earlier_bounty_open", next_action)
             return
 
 
