@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from threading import Event, Thread
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import pytest
@@ -49,36 +49,37 @@ def test_refused_network_waits_and_no_other(monkeypatch: pytest.MonkeyPatch) -> 
         refused = thread.submit(ask, "/more", HOME)
         assert keeps.wait(30)
         assert [ask("/", HOME), ask("/", CAFE), ask("/healthz", HOME)] == [503, 200, 200]
+        monkeypatch.setattr(callers, "MAX_KEPT", 1)
+        assert ask("/more", CAFE) == 429  # at once: the one refusal that keeps its place is the other network's
         ends.set()
         assert refused.result() == 429
     assert ask("/", HOME) == 200
 
 
 def test_place_that_is_freed_goes_to_who_waits() -> None:
-    held, ends, room = Event(), Event(), Places()
+    held, ends, took, room = Event(), Event(), Event(), Places()
 
     def hold() -> None:
         with room.hold("kind", 1):
             held.set()
             assert ends.wait(30)
 
-    def wait() -> bool:
-        with room.hold("kind", 1, patience=30):
-            return True
+    def wait() -> None:
+        with room.hold("kind", 1, patience=3_600):
+            took.set()
 
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(hold)
+    for each in (hold, wait):
+        Thread(target=each, daemon=True).start()
         assert held.wait(30)
-        second = threads.submit(wait)
-        while not room._waiting:
-            pass
-        ends.set()
-        assert second.result()
-        first.result()
+    while not room._waiting:
+        pass
+    ends.set()
+    assert took.wait(30)  # an hour before its patience ends
 
 
-def test_more_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "MAX_WAITING", 0)
+@pytest.mark.parametrize("bound", ["MAX_WAITING", "MAX_WAITING_OF_ONE"])
+def test_more_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
+    monkeypatch.setattr(places, bound, 0)
     room = Places()
     with room.hold("kind", 1), pytest.raises(ServiceError, match="at the moment"), room.hold("kind", 1, patience=3_600):
         pass

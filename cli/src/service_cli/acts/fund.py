@@ -17,19 +17,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from bounty_protocol.chain.blocks import header_call
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
 from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.domain.terms import Terms
-from bounty_protocol.types import (
-    Address,
-    BlockNumber,
-    Bytes32,
-    UnixSeconds,
-    Wei,
-)
+from bounty_protocol.types import Address, BlockNumber, Bytes32, UnixSeconds, Wei
 
 from service_cli.acts.escrows import Escrow
 from service_cli.acts.fund_events import ApprovedAllowance, FundedBounty
@@ -53,6 +46,8 @@ from service_cli.chain.transactions import (
     ContractCall,
     Transaction,
     TransactionStep,
+    account_calls,
+    require_means,
 )
 from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
@@ -186,6 +181,8 @@ class Funding:
         if path is FundingPath.AUTHORIZATION:
             kept = self.journal.get(AUTHORIZATION)
             if kept is None or not self._is_good(kept, terms):
+                if not CREATE.was_attempted(self.journal):  # before an authorization exists or an endpoint sees it
+                    require_means(self.session.chain, account, CREATION_CALLS[path], asked)
                 kept = self._sign(terms, conditions, signing_time(asked))
             call = kept.call(account, summary)
         else:
@@ -306,13 +303,13 @@ class Funding:
         raise _authorization_used()
 
     def _unused(self, terms: Terms) -> ChainClient | None:
-        """Ask for the newest block, and whether the token has the terms' nonce neither as used nor as cancelled, else
-        return None; an account that funds by an allowance has none there.
+        """Ask whether the token has the terms' nonce neither as used nor as cancelled, else return None; an account
+        that funds by an allowance has none there. With it come the newest block, and what a transaction costs.
         """
         chain, account, nonce = self.session.chain, self.session.account, self._nonce(terms)
         if self.journal.get(PATH) is not FundingPath.AUTHORIZATION and self.journal.get(AUTHORIZATION) is None:
             return chain
-        asked = chain.ask(state_call(chain, account, nonce), header_call("latest"))
+        asked = chain.ask(state_call(chain, account, nonce), *account_calls(account))
         return asked if is_unused(asked, account, nonce) else None
 
     def _outstanding(self, kept: Authorization, happened: str) -> CommandRefused:

@@ -146,7 +146,8 @@ class ChainClient:
         self.endpoint = _Endpoint(settings, self.url)
         self.rpc: ChainNode = self.endpoint
         """What answers the reads: the endpoint, or what one request brought (``ask``)."""
-        show_by(token=lambda: self.token)
+        if url is None:
+            show_by(token=lambda: self.token)
         self.hub = _Hub(self.rpc, settings.hub_address())
         self.block: BlockNumber | None = None
         """Where the Hub's views and log are read; None for the newest block."""

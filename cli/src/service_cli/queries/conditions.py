@@ -4,7 +4,7 @@ Every figure is read from the Hub itself and computed here; terms that the Hub w
 before anything is signed. Nothing here needs a key.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bounty_protocol.chain.blocks import NearTip, header_call, parse_header
@@ -49,7 +49,7 @@ class HubConditions:
     guardian_fee_bps: int
     protocol_fee_recipient: Address
     constants: HubConstants
-    now: UnixSeconds
+    now: UnixSeconds = field(compare=False)  # endpoints agree on what the Hub says, not on the newest block
     """The time of the block that all of it was read at."""
 
     def shares(self, escrow: TokenAmount) -> Shares:

@@ -13,6 +13,8 @@ MAX_IN_FLIGHT: Final = 240
 """Requests in flight of a process: well above the hundred publications that may wait for their review at a time."""
 MAX_WAITING: Final = 240
 """How many wait for a place at a time: each holds a thread, and what comes beyond is refused at once."""
+MAX_WAITING_OF_ONE: Final = 160
+"""Of those, for one key: the others' patience is left to others."""
 
 
 class Places:
@@ -22,8 +24,8 @@ class Places:
         self._lock = Lock()
         self._counts = Counter[Hashable]()
         self._freed = WeakValueDictionary[Hashable, Condition]()
-        """Of each key for which somebody waits."""
-        self._waiting = 0
+        """Of each key for which somebody waits: only who waits holds it."""
+        self._waiting = Counter[Hashable]()
 
     @contextmanager
     def hold(
@@ -49,11 +51,13 @@ class Places:
                     freed.notify()
 
     def _wait(self, key: Hashable, most: int, seconds: float) -> bool:
-        if self._waiting >= MAX_WAITING:
+        if self._waiting.total() >= MAX_WAITING or self._waiting[key] >= MAX_WAITING_OF_ONE:
             return False
         freed = self._freed.setdefault(key, Condition(self._lock))
-        self._waiting += 1
+        self._waiting[key] += 1
         try:
             return freed.wait_for(lambda: self._counts[key] < most, seconds)
         finally:
-            self._waiting -= 1
+            self._waiting[key] -= 1
+            if not self._waiting[key]:
+                del self._waiting[key]

@@ -7,7 +7,7 @@ that come from inside the deployment, past its proxies, are many people's and ha
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from time import sleep, thread_time
 from typing import Final, cast
@@ -28,6 +28,9 @@ AT_ONCE: Final = 16
 """Requests of one network that a process answers at a time; the /48 of an IPv6 address counts as one network."""
 REFUSAL_SECONDS: Final = 1.0
 """How long a request waits for a place of its network, and how long one that is refused for too many keeps its own."""
+MAX_KEPT: Final = 80
+"""Refusals of a process that keep their places at a time: each holds a thread, and others are answered at once."""
+_KEPT: Final = "kept"
 _NETWORK: Final = "service.network"
 """Where a request keeps what was worked out: the edge, the budgets and the wallets all need it."""
 
@@ -80,7 +83,8 @@ class Callers:
         with self._in_flight.hold(network.widest, self._at_once, patience=REFUSAL_SECONDS):
             yield
             if is_too_much(environ):
-                sleep(REFUSAL_SECONDS)
+                with suppress(ServiceError), self._in_flight.hold(_KEPT, MAX_KEPT):
+                    sleep(REFUSAL_SECONDS)
 
     def place(self, kind: str, most: int, patience: float = 0) -> AbstractContextManager[None]:
         """Take one of ``most`` places for concurrent requests of a kind from this request's network.

@@ -24,8 +24,9 @@ from granian.http import HTTP1Settings
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
 from service_common.places import MAX_IN_FLIGHT, MAX_WAITING
+from service_common.web.callers import MAX_KEPT
 
-BLOCKING_THREADS: Final = MAX_IN_FLIGHT + MAX_WAITING + 80
+BLOCKING_THREADS: Final = MAX_IN_FLIGHT + MAX_WAITING + MAX_KEPT + 80
 """Enough for all that the edge lets in or lets wait, and for refusing what is too much. Each is made when it is needed,
 and takes 66 KB while it waits."""
 MAX_CONNECTIONS: Final = 4096
