@@ -32,7 +32,7 @@ def signing_time(chain: ChainClient) -> UnixSeconds:
 
 
 def is_over(moment: UnixSeconds, finalized: UnixSeconds, clock: UnixSeconds | None) -> bool:
-    """Return whether a moment is before the finalized block and, if this machine's clock counts, before that."""
+    """Return whether finality has come to a moment and, if this machine's clock counts, so has that."""
     return finalized >= moment and (clock is None or clock >= moment)
 
 
@@ -59,6 +59,6 @@ def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> 
 
 
 def has_passed(chain: ChainClient, moment: UnixSeconds) -> bool:
-    """Return whether a moment is before the finalized block of every endpoint and before this machine's clock."""
+    """Return whether the finalized block of every endpoint and this machine's clock have come to a moment."""
     clock = None if chain.settings.has_moved_time() else UnixSeconds(int(time.time()))
     return all(is_over(moment, each.finalized().time, clock) for each in chain.everywhere)

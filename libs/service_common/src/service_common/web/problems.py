@@ -1,9 +1,9 @@
-"""One place that turns every error into the error envelope.
+"""One place that turns every error of a view into the error envelope.
 
 For any error the body is ``{"error": {code, message, issues, next_action}}`` with the status of its code, unless its
-view states other shapes (``described``). Every 503 and
-429 carries Retry-After, every 401 the scheme it requires (RFC 9110, 11.6.1). An unknown error is an opaque 500 outside
-and whole in the log, under the correlation id that the answer's ``X-Correlation-Id`` names.
+view has other shapes (``negotiated``). Every 503 and 429 carries Retry-After, every 401 the scheme it requires
+(RFC 9110, 11.6.1). An unknown error is an opaque 500 outside and whole in the log, under the correlation id that the
+answer's ``X-Correlation-Id`` names.
 """
 
 from collections.abc import Iterable, Mapping

@@ -38,7 +38,7 @@ log = get_logger(__name__)
 
 
 def delete_expired(source: FactSource) -> int:
-    """Return how many rows were deleted."""
+    """Delete the rows whose time is over; return how many."""
     with source.open() as facts:
         head = facts.head
     ended = {

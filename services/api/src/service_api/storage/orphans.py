@@ -99,5 +99,6 @@ def _delete(engine: Engine, store: GcsStore, info: ObjectInfo) -> bool:
         connection.execute(
             delete(t.verified_objects).where(v.storage_locator == info.locator, v.generation == info.generation)
         )
-    log.info("orphan deleted", locator=info.locator, byte_length=info.byte_length)
+    if deleted:
+        log.info("orphan deleted", locator=info.locator, byte_length=info.byte_length)
     return deleted

@@ -59,7 +59,7 @@ def parse_bucket(text: str) -> str:
     return text
 
 
-def parse_endpoint(text: str) -> str | None:
+def parse_endpoint(text: str) -> str:
     """Parse an origin such as ``https://storage.example``."""
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.username:
@@ -67,7 +67,7 @@ def parse_endpoint(text: str) -> str | None:
     return text
 
 
-def parse_credentials(text: str) -> str | None:
+def parse_credentials(text: str) -> str:
     """Parse the JSON text of a service account's key file."""
     try:
         key = json.loads(text)
