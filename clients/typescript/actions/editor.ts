@@ -181,7 +181,7 @@ export class Editor {
       unit.append(element("option", { value: String(seconds) }, name));
     }
     this.#fields.window.insertAdjacentElement("afterend", unit);
-    const entry = t`One on each line. Each decides on its own, and two people must come to the same answer.`;
+    const entry = t`One on each line. Each criterion stands alone, and two people must come to the same answer.`;
     const whole = t`Markdown with frontmatter, exactly as it will be published. It replaces all fields above.`;
     return element(
       "div",

@@ -102,8 +102,8 @@ async function deliver(context: Acting, bounty: Bounty): Promise<void> {
     title: t`Deliver the key of the winning work`,
     name: `POST /api/bounties/${bounty.id}/delivery/wrap`,
     facts: [
-      [t`What it does`, t`lets the Poster ${bounty.poster} open the winning work, and nobody else`],
-      [t`Sealed to`, t`the delivery key ${key}, as the chain has it`],
+      [t`What it does`, t`lets only the Poster ${bounty.poster} open the winning work`],
+      [t`Sealed to`, t`the delivery key ${key}, as on chain`],
     ],
   };
   const fetched = await fetchSubmission(context, bounty, named, following(request));
@@ -170,7 +170,7 @@ async function deliveryKey({ node, hub, api, stage }: Acting): Promise<Hex> {
 /** A field for the file with a Guardian's keys, which is read here and sent nowhere. */
 export function keyField() {
   const input = element("input", { type: "file" });
-  const hint = t`Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read here and sent nowhere.`;
+  const hint = t`Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read in this page and sent nowhere.`;
   /** Gives the identities of the file that was chosen; `nothing_chosen` without one. */
   const read = async (): Promise<string[]> => {
     const { identitiesOf } = await import("./work.js");

@@ -52,7 +52,7 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
 /** Offered to everyone on the page for it. */
 export const PUBLISHING: Offer = {
   title: t`Publish and fund a challenge`,
-  text: t`What you write is kept in this browser until the bounty is there.`,
+  text: t`Your text is kept in this browser until the bounty exists.`,
   button: t`Write the page`,
   begins: "always",
   run: (acting) => acting.journal.alone("publish", () => publish(acting)),

@@ -87,7 +87,7 @@ def _build_info() -> Metric:
     except PackageNotFoundError:
         release = "unknown"
     build = GaugeMetricFamily(
-        "service_build_info", "1: the release that this process is of", labels=["program", "version", "revision"]
+        "service_build_info", "1: the release of this process", labels=["program", "version", "revision"]
     )
     build.add_metric([program, release, os.environ.get("SERVICE_REVISION", "unknown")], 1)  # the image sets the last
     return build

@@ -77,7 +77,7 @@ class Keys:
         if (current := self.current) is not None:
             return current
         announced, now = self.published.announced, self.published.now
-        message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
+        message = "A delivery key was withdrawn, and no key of this service is in effect; deliveries pause"
         until = "" if announced is None else f" until {iso_utc(announced.begins)}"
         wait = _LONGEST_WAIT if announced is None else min(_LONGEST_WAIT, announced.begins - now)
         raise ServiceError(

@@ -26,7 +26,7 @@ def index_figures(engine: Engine, chain_id: ChainId, clock: Clock) -> Iterator[M
     if archived is not None:
         yield GaugeMetricFamily(
             "service_wal_archived_seconds",
-            "Since the database's log was last archived, where it is within a time",
+            "Time since the database's log was last archived, if it is archived regularly",
             archived,
         )
     if head is None:
@@ -53,7 +53,7 @@ def index_figures(engine: Engine, chain_id: ChainId, clock: Clock) -> Iterator[M
     yield GaugeMetricFamily("service_index_finality_lag_seconds", "Block to finality", head.finality_lag_seconds)
     yield GaugeMetricFamily("service_index_halted", "1 when the copy is halted", float(head.halted is not None))
     behind = max(0, head.tip_number - head.block_number)
-    yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it looked last", behind)
+    yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind at its last check", behind)
     yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
     yield GaugeMetricFamily("service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg)
 

@@ -71,7 +71,7 @@ def settler_figures(rpc: Rpc, account: Address) -> Iterator[Metric]:
     price = quantity(rpc.call("eth_gasPrice"))
     yield GaugeMetricFamily(
         "service_settler_affordable",
-        "Settlements that the settler's key pays for, at the fees of this moment",
+        "Settlements that the settler's key can pay for, at current fees",
         balance // (SETTLE_GAS * max(1, price)),
     )
 

@@ -36,7 +36,7 @@ def solvency_figures(engine: Engine, chain: ChainSettings, rpc: Rpc) -> Iterator
         owed = read_totals(connection).held
     if head is None:
         return
-    yield GaugeMetricFamily("service_hub_owed", "What all bounties are owed by the copy, in units of the token", owed)
+    yield GaugeMetricFamily("service_hub_owed", "What the Hub owes to all bounties according to the copy, in units of the token", owed)
     hub, block = chain.hub_address, hex(head.block_number)
 
     def ask(one: OneEndpoint) -> TokenAmount:
@@ -47,5 +47,5 @@ def solvency_figures(engine: Engine, chain: ChainSettings, rpc: Rpc) -> Iterator
     except (ChainUnavailable, RpcRefused):
         return
     yield GaugeMetricFamily(
-        "service_hub_missing", "What the Hub's balance lacks of `service_hub_owed`", max(0, owed - balance)
+        "service_hub_missing", "How much the Hub's balance is below `service_hub_owed`", max(0, owed - balance)
     )
