@@ -36,7 +36,9 @@ def solvency_figures(engine: Engine, chain: ChainSettings, rpc: Rpc) -> Iterator
         owed = read_totals(connection).held
     if head is None:
         return
-    yield GaugeMetricFamily("service_hub_owed", "What the Hub owes to all bounties according to the copy, in units of the token", owed)
+    yield GaugeMetricFamily(
+        "service_hub_owed", "What the Hub owes to all bounties according to the copy, in units of the token", owed
+    )
     hub, block = chain.hub_address, hex(head.block_number)
 
     def ask(one: OneEndpoint) -> TokenAmount:
