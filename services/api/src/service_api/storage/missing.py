@@ -13,7 +13,7 @@ from service_common.db.engine import reading, writing
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import is_newest
 from service_common.log import get_logger
-from sqlalchemy import Connection, Engine, RowMapping, delete, func, select, tuple_
+from sqlalchemy import Connection, Engine, RowMapping, and_, delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.storage.gcs import GcsStore
@@ -44,8 +44,10 @@ def note_missing(source: FactSource, store: GcsStore) -> int:
 
 
 def count_missing(connection: Connection) -> int:
-    """Count the recorded Submissions that are known to lack their envelope or their bytes."""
-    return connection.execute(select(func.count()).select_from(t.defects)).scalar_one()
+    """Count the active Submissions that are known to lack their envelope or their bytes."""
+    is_theirs = and_(*(h.submissions.c[name] == t.defects.c[name] for name in _WORK))
+    active = select(func.count()).select_from(t.defects).join(h.submissions, is_theirs)
+    return connection.execute(active.where(is_newest(h.submissions, "solver"))).scalar_one()
 
 
 def _recorded(engine: Engine, final: int) -> Iterator[list[RowMapping]]:
