@@ -185,7 +185,7 @@ function reading(bounty: Bounty, { commitment }: Recorded): SignedRequest {
   return {
     title: t`Read the sealed work`,
     name: `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`,
-    facts: [[t`What it does`, t`downloads a Submission as it was sealed; it is opened in this page`]],
+    facts: [[t`What it does`, t`downloads a sealed Submission; it is opened in this page`]],
   };
 }
 
