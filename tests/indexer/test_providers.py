@@ -63,7 +63,7 @@ TELLING = (
 )  # fmt: skip
 """One of each kind; the night plays the others."""
 _SLOW = ("a node", "newest", "limited", "one", "a hang", "429", "a limit", "520", "524", "ranges of one", "ranges of t")
-UNFIT = {name for name in EVERY if name.startswith((*_SLOW, "ranges of 1:"))}
+UNFIT = {name for name in EVERY if name.startswith((*_SLOW, "ranges of 1:", "ranges of f"))}
 """At most one at once: behind two of them, as lost answers where each block is a request of its own, the index may need
 more steps than a test has."""
 
