@@ -3,8 +3,6 @@
 Each signed request is verified here again, regardless of who forwarded it.
 """
 
-from typing import Final
-
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, parse_bounty_id
@@ -25,11 +23,9 @@ from service_common.web.provided import provided
 from service_delivery.bounties import Bounties
 from service_delivery.config import DeliveryConfig
 from service_delivery.keys import key_id, read_keys
-from service_delivery.wraps import Wraps
+from service_delivery.wraps import REFUSED, Wraps
 
 routes = Blueprint("delivery", __name__, url_prefix="/api")
-
-_CODE: Final = "invalid_winning_solution_delivery"
 
 
 @routes.route("/deployment/delivery-key", methods=["GET"])
@@ -47,7 +43,7 @@ def delivery_key() -> Response:
 @public
 def status(bounty_id: str) -> Response:
     """Whether a wrap of exactly this Submission is stored; false for anything that does not exist."""
-    commitment = load_query(StatusQuery, code=_CODE).submission_commitment
+    commitment = load_query(StatusQuery, code=REFUSED).submission_commitment
     exists = provided(Wraps).exists(_bounty_id(bounty_id), commitment)
     return jsonify(to_json(DeliveryStatus(exists)))
 
@@ -56,10 +52,10 @@ def status(bounty_id: str) -> Response:
 @signed("application/json", MAX_DELIVERY_BYTES)
 def wrap(request: VerifiedRequest, bounty_id: str) -> Response:
     """Store a Submission's content key, wrapped to the delivery key."""
-    read_query(allowed=frozenset(), code=_CODE)
+    read_query(allowed=frozenset(), code=REFUSED)
     bounty = _bounty_id(bounty_id)
     request.require_signer(provided(Bounties).known(bounty).guardians)
-    created = provided(Wraps).store(bounty, load_json(request.body, WrapRequest, code=_CODE))
+    created = provided(Wraps).store(bounty, load_json(request.body, WrapRequest, code=REFUSED))
     response = jsonify(to_json(DeliveryStatus(exists=True)))
     response.status_code = 201 if created else 200
     return response
@@ -69,14 +65,14 @@ def wrap(request: VerifiedRequest, bounty_id: str) -> Response:
 @signed("application/json", MAX_DELIVERY_BYTES)
 def retrieve(request: VerifiedRequest, bounty_id: str) -> Response:
     """The winning content key, sealed to the Poster's fresh key."""
-    read_query(allowed=frozenset(), code=_CODE)
+    read_query(allowed=frozenset(), code=REFUSED)
     bounty = _bounty_id(bounty_id)
     request.require_signer({provided(Bounties).known(bounty).bounty.terms.poster})
-    key = load_json(request.body, RetrieveRequest, code=_CODE).poster_ephemeral_public_key
+    key = load_json(request.body, RetrieveRequest, code=REFUSED).poster_ephemeral_public_key
     response = jsonify(to_json(provided(Wraps).retrieve(bounty, key)))
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def _bounty_id(text: str) -> BountyId:
-    return parse(text, parse_bounty_id, path="bounty_id", code=_CODE)
+    return parse(text, parse_bounty_id, path="bounty_id", code=REFUSED)

@@ -35,7 +35,7 @@ WRAPS: Final = counter_by(
     "service_delivery_wraps_total",
     "Wraps of content keys, by action: `swept` because they did not win",
 )
-_CODE: Final = "invalid_winning_solution_delivery"
+REFUSED: Final = "invalid_winning_solution_delivery"
 _c, _insert = t.wraps.c, insert(t.wraps)
 _held_ids: BindParameter[list[str]] = bindparam("held", expanding=True)
 _KEEP: Final = _insert.on_conflict_do_update(
@@ -118,7 +118,7 @@ class Wraps:
         known = self._bounties.known(bounty_id)
         ending = known.ending
         if ending is None or ending.outcome is not Outcome.AWARDED:
-            raise state_refusal(_CODE, "The bounty has not been awarded; there is no winning work to deliver.")
+            raise state_refusal(REFUSED, "The bounty has not been awarded; there is no winning work to deliver.")
         self._witness.require_ending(known.bounty, known.facts.head.finalized_number)
         solver, commitment = ending.winner, ending.submission_commitment
         identity, stored = None, self._wrapped(bounty_id, commitment).get(solver)
@@ -131,7 +131,7 @@ class Wraps:
             rewrapped = sealed_box.wrap(identity, poster_key)
         except SealedDataError as error:
             issue = Issue("poster_ephemeral_public_key", error.message)
-            raise ServiceError(_CODE, "The fresh key is not usable.", issues=[issue]) from None
+            raise ServiceError(REFUSED, "The fresh key is not usable.", issues=[issue]) from None
         WRAPS.labels("retrieved").inc()
         return RetrievedKey(solver, commitment, rewrapped)
 
@@ -157,12 +157,12 @@ class Wraps:
         ending = known.ending
         if ending is not None:
             if (wrap.solver_address, wrap.submission_commitment) != (ending.winner, ending.submission_commitment):
-                raise state_refusal(_CODE, "The bounty is final and this Submission did not win.")
+                raise state_refusal(REFUSED, "The bounty is final and this Submission did not win.")
             return
         with self._bounties.source.open() as facts:
             active = facts.active_submission(known.bounty.bounty_id, wrap.solver_address)
         if active is None or active.event.submission_commitment != wrap.submission_commitment:
-            raise state_refusal(_CODE, "The Hub does not record this Submission as that Solver's current one.")
+            raise state_refusal(REFUSED, "The Hub does not record this Submission as that Solver's current one.")
 
 
 def _key_that_opens(accepted: Sequence[Identity], wrap: WrapRequest, content_public_key: Bytes32) -> Bytes32:
@@ -175,4 +175,4 @@ def _key_that_opens(accepted: Sequence[Identity], wrap: WrapRequest, content_pub
             problem = error.message
             continue
         return key.public_key
-    raise ServiceError(_CODE, "The wrapped key cannot be accepted.", issues=[Issue("wrapped_key", problem)])
+    raise ServiceError(REFUSED, "The wrapped key cannot be accepted.", issues=[Issue("wrapped_key", problem)])
