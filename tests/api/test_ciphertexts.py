@@ -13,7 +13,8 @@ from service_api import jobs
 from service_api.jobs import PERIODIC
 from service_api.storage import orphans
 from service_api.storage.gcs import ObjectInfo
-from service_api.storage.orphans import DAY_SECONDS, ENVELOPE_DAYS, delete_orphans
+from service_api.storage.lifetimes import DAY_SECONDS
+from service_api.storage.orphans import ENVELOPE_DAYS, delete_orphans
 from service_api.storage.verify import Verification
 from service_api.submissions import ciphertexts
 from service_api.submissions.ciphertexts import Ciphertexts

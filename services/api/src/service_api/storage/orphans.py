@@ -25,9 +25,9 @@ from sqlalchemy import Engine, Text, any_, delete, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.storage.gcs import GcsStore, ObjectInfo
+from service_api.storage.lifetimes import DAY_SECONDS, ENVELOPE_GRACE_DAYS
 from service_api.storage.pending import is_its_envelope
 
-DAY_SECONDS: Final = 86_400
 ENVELOPE_DAYS: Final = 30
 """For how long after the judging deadline a missing envelope may come again, and its sealed bytes are still there."""
 
@@ -46,7 +46,7 @@ def delete_orphans(source: FactSource, store: GcsStore) -> int:
                 bounty = read_bounty(facts.connection, bounty_id)
                 if bounty is None:
                     break
-                if facts.head.finalized_time < bounty.terms.submission_deadline + DAY_SECONDS:
+                if facts.head.finalized_time < bounty.terms.submission_deadline + ENVELOPE_GRACE_DAYS * DAY_SECONDS:
                     break
                 orphans = _orphans(facts, bounty, found)
             for info in orphans:
