@@ -185,7 +185,7 @@ def test_late_index_never_says_a_bounty_is_not_there(service: Service) -> None:
     world = service.world
     world.finalize()
     assert service.get("/api/bounties/987654").status_code == 404
-    world.advance_to(world.time() + 17)
+    world.advance_to(world.time() + 8)
     assert (service.get("/api/status").json or {})["state"] == "following"
     answer = service.get("/api/bounties/987654")
     assert (answer.status_code, answer.get_json()["error"]["code"]) == (503, "bounty_projection_unavailable")

@@ -32,8 +32,9 @@ from service_common.db.hub_reads import (
 
 MAX_LAG_SECONDS: Final = 60
 """A copy whose newest block is older than this is behind the chain, as the status says it."""
-UNKNOWN_AFTER_SECONDS: Final = 16
-"""A copy whose newest block is older than this cannot show that something does not exist."""
+UNKNOWN_AFTER_SECONDS: Final = 5
+"""A copy whose newest block is older than this and one block's time cannot show that something does not exist: two
+steps of the index, the second that a header's time leaves out, and two that an endpoint takes."""
 _ASK_AGAIN_SECONDS: Final = 5
 INDEX_UNAVAILABLE: Final = "bounty_projection_unavailable"
 _CHAIN_STATE: Final = "bounty_chain_state_unavailable"
@@ -85,7 +86,7 @@ class FactSource:
 
     def may_lack(self, head: Head) -> bool:
         """Return whether the copy lags so far that it cannot show that something does not exist."""
-        return self.clock.now() - head.block_time > UNKNOWN_AFTER_SECONDS
+        return self.clock.now() - head.block_time > UNKNOWN_AFTER_SECONDS + head.seconds_per_block
 
 
 def unreadable() -> ServiceError:
