@@ -1,12 +1,38 @@
 """The committed ABI against the code that reads it."""
 
+from collections.abc import Callable
+
 import pytest
-from bounty_protocol.chain.abi import hub_abi, snake_case
+from bounty_protocol.chain.abi import Function, Parameter, hub_abi, snake_case
 from bounty_protocol.chain.hub import BountyView, RosterView
 from bounty_protocol.chain.reverts import SENTENCES, explain
 from bounty_protocol.chain.rpc import RpcRefused
 from bounty_protocol.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
 from eth_abi.abi import encode
+from hypothesis import given
+from hypothesis import strategies as st
+
+WORDS: dict[str, Callable[[bytes], object]] = {
+    "uint256": int.from_bytes,
+    "uint8": lambda word: word[0],
+    "address": lambda word: "0x" + word[:20].hex(),
+    "bytes32": lambda word: word,
+    "bool": lambda word: word[0] > 127,
+}
+"""A value of each type that is coded without the library, from 32 bytes."""
+
+
+def of_words(parameters: tuple[Parameter, ...]) -> bool:
+    return all(each.type in WORDS for each in parameters)
+
+
+CALLS = [each for each in hub_abi().functions.values() if of_words(each.inputs)]
+ANSWERS = [
+    (each, fields)
+    for each in hub_abi().functions.values()
+    for fields in [each.outputs[0].fields if len(each.outputs) == 1 and each.outputs[0].fields else each.outputs]
+    if of_words(fields)
+]
 
 
 def test_each_event_of_the_abi_has_a_class() -> None:
@@ -51,3 +77,49 @@ def test_foreign_revert_data_is_not_shown_raw() -> None:
     refusal = explain(RpcRefused(3, "execution reverted: secret text", b"\xde\xad\xbe\xef"))
     assert refusal.code == "reverted"
     assert "secret" not in refusal.message
+
+
+@given(st.sampled_from(CALLS), st.lists(st.binary(min_size=32, max_size=32), min_size=5, max_size=5))
+def test_call_of_words__is_what_the_library_writes(function: Function, words: list[bytes]) -> None:
+    kinds = [each.type for each in function.inputs]
+    values = [WORDS[kind](word) for kind, word in zip(kinds, words, strict=False)]
+    assert function.encode(*values) == function.selector + encode(kinds, values)
+
+
+@given(st.sampled_from(ANSWERS), st.lists(st.binary(min_size=32, max_size=32), min_size=24, max_size=24))
+def test_answer_of_words__is_what_the_library_wrote(
+    answer: tuple[Function, tuple[Parameter, ...]], words: list[bytes]
+) -> None:
+    function, fields = answer
+    kinds = [each.type for each in fields]
+    values = [WORDS[kind](word) for kind, word in zip(kinds, words, strict=False)]
+    read = function.decode(encode(kinds, values))
+    shown = tuple("0x" + each.hex() if isinstance(each, bytes) else each for each in values)
+    assert read == (shown if fields is function.outputs else (shown,))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("getBounty", (-1,)),
+        ("getBounty", (2**256,)),
+        ("getBounty", ("1",)),
+        ("getBounty", ()),
+        ("getBounty", (1, 2)),
+        ("getSubmission", (1, "0x" + "11" * 19)),
+        ("submit", (1, b"\0" * 31, b"\0" * 32)),
+        ("recordVerdict", (1, 256, "0x" + "11" * 20, b"\0" * 32, b"\0" * 32)),
+    ],
+)
+def test_call__with_a_value_of_another_type__is_refused(function: str, arguments: tuple[object, ...]) -> None:
+    with pytest.raises(ValueError, match=r"not a|shorter|longer"):
+        hub_abi().functions[function].encode(*arguments)
+
+
+@pytest.mark.parametrize("place", [0, 11, 13])
+def test_answer__with_stray_bits_in_a_word__is_refused(place: int) -> None:
+    """An account's high bytes, a truth's other bits, a small number's."""
+    data = bytearray(32 * 24)
+    data[32 * place : 32 * place + 11] = b"\1" * 11
+    with pytest.raises(ValueError, match="expected shape"):
+        hub_abi().functions["getBounty"].decode(bytes(data))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32
@@ -44,9 +44,10 @@ class Function:
         return keccak256(self.signature.encode())[:4]
 
     def encode(self, *arguments: object) -> bytes:
-        """Return the call data."""
-        if not self.inputs and not arguments:
-            return self.selector
+        """Return the call data; ``ValueError`` or ``TypeError`` if an argument is not of its type."""
+        if all(p.type in _WRITERS for p in self.inputs):
+            words = [_WRITERS[p.type](each) for p, each in zip(self.inputs, arguments, strict=True)]
+            return self.selector + b"".join(words)
         from eth_abi.abi import encode
 
         return self.selector + encode([p.type for p in self.inputs], arguments)
@@ -175,8 +176,10 @@ _snake_case = cache(snake_case)
 
 
 def _decode(parameters: Sequence[Parameter], data: bytes) -> tuple[object, ...]:
-    if all(p.type in _WORDS for p in parameters) and len(data) == 32 * len(parameters):
-        return tuple(_WORDS[p.type](data[i * 32 : i * 32 + 32]) for i, p in enumerate(parameters))
+    if _are_words(parameters) and len(data) == 32 * len(parameters):
+        return tuple(_READERS[p.type](data[i * 32 : i * 32 + 32]) for i, p in enumerate(parameters))
+    if len(parameters) == 1 and parameters[0].type.endswith(")") and _are_words(parameters[0].fields):
+        return (_decode(parameters[0].fields, data),)  # a struct of words stands in place
     from eth_abi.abi import decode
     from eth_abi.exceptions import DecodingError
 
@@ -184,6 +187,10 @@ def _decode(parameters: Sequence[Parameter], data: bytes) -> tuple[object, ...]:
         return tuple(_canonical(value) for value in decode([p.type for p in parameters], data))
     except (DecodingError, OverflowError) as error:
         raise ValueError("data does not have the expected shape") from error
+
+
+def _are_words(parameters: Sequence[Parameter]) -> bool:
+    return all(p.type in _READERS for p in parameters)
 
 
 def _unsigned(bits: int) -> Callable[[bytes], int]:
@@ -202,13 +209,37 @@ def _account(word: bytes) -> str:
     return "0x" + word[12:].hex()
 
 
-_WORDS: Final[Mapping[str, Callable[[bytes], object]]] = {
+def _write_unsigned(bits: int) -> Callable[[object], bytes]:
+    def write(value: object) -> bytes:
+        if not isinstance(value, int) or value >> bits:
+            raise ValueError(f"not an unsigned number of {bits} bits")
+        return value.to_bytes(32, "big")
+
+    return write
+
+
+def _write_bytes(size: int, value: bytes) -> bytes:
+    if len(value) != size:
+        raise ValueError(f"not a value of {size} bytes")
+    return value.rjust(32, b"\0")
+
+
+_READERS: Final[Mapping[str, Callable[[bytes], object]]] = {
     "uint256": _unsigned(256),
     "uint8": _unsigned(8),
     "address": _account,
     "bytes32": lambda word: "0x" + word.hex(),
+    "bool": lambda word: bool(_unsigned(1)(word)),
 }
-"""Types of one word each: read directly, several times as fast as by the library, which reads everything else."""
+"""Types of one word each: read directly, several times as fast as by the library, which reads everything else and takes
+longer to load than a command has before its first request."""
+_WRITERS: Final[Mapping[str, Callable[[Any], bytes]]] = {
+    "uint256": _write_unsigned(256),
+    "uint8": _write_unsigned(8),
+    "address": lambda account: _write_bytes(20, bytes.fromhex(account[2:])),
+    "bytes32": lambda value: _write_bytes(32, value),
+}
+"""The same for the arguments of calls: accounts as text, 32-byte values as bytes."""
 
 
 def _canonical(value: object) -> object:
