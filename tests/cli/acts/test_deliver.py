@@ -71,3 +71,13 @@ def test_key_that_just_changed_is_run_again(ledger: Ledger, api: ApiTwin, guardi
     ledger.node.mine(3)
     assert guardian.run("guardian:deliver-key", *won.names, code=1).last["code"] == "delivery_key_mismatch"
     assert not api.approvals()
+
+
+@pytest.mark.usefixtures("own_key")
+def test_withdrawn_key_gets_nothing(ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted) -> None:
+    """An API that serves the empty key, too, would have the work's key sealed to nobody."""
+    load(api, won)
+    ledger.contract.transact(ledger.people.owner.wallet, "withdrawDeliveryKey", to_bytes(ledger.delivery.public_key))
+    api.lies["delivery_key"] = lie_at("delivery_public_key", value=f"0x{0:064x}")
+    assert guardian.run("guardian:deliver-key", *won.names, code=1).last["code"] == "delivery_key_missing"
+    assert not api.approvals()

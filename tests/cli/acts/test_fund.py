@@ -10,6 +10,7 @@ from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
+from tests.deployed import TERMS
 
 Answer = dict[str, object] | None
 Purse = Callable[[], tuple[int, int]]
@@ -42,18 +43,26 @@ def at_sending(once: Callable[[], object]) -> Callable[[str, Params], Answer]:
     return before
 
 
+def announce_roster(ledger: Ledger) -> Callable[[], None]:
+    """Announce the roster of now under a new version; return what waits until it is in effect."""
+    version = ledger.contract.call("currentRosterVersion")
+    _, quorum, accounts, keys, *_ = ledger.contract.call("getRoster", version)
+    ledger.contract.transact(ledger.people.owner.wallet, "publishRoster", list(accounts), list(keys), quorum)
+
+    def takes_effect() -> None:
+        ledger.await_publication()
+        newest = ledger.contract.call("getRoster", version + 1)[0]
+        ledger.hub = replace(ledger.hub, roster_hash="0x" + newest.hex())
+
+    return takes_effect
+
+
 def test_other_roster_reverts_the_creation(ledger: Ledger, rpc: RpcProxy, poster: Terminal, spent: Purse) -> None:
     path = poster.home / "long.md"
     path.write_bytes(ledger.page(seconds=20_000))
 
     def another() -> None:
-        version = ledger.contract.call("currentRosterVersion")
-        _, quorum, accounts, keys, *_ = ledger.contract.call("getRoster", version)
-        owner = ledger.people.owner.wallet
-        ledger.contract.transact(owner, "publishRoster", list(accounts), list(keys), quorum)
-        ledger.await_publication()
-        newest = ledger.contract.call("getRoster", version + 1)[0]
-        ledger.hub = replace(ledger.hub, roster_hash="0x" + newest.hex())
+        announce_roster(ledger)()
 
     rpc.before = at_sending(another)
     assert poster.run("poster:publish-fund", str(path), code=1).last["code"] == "transaction_reverted"
@@ -110,3 +119,49 @@ def test_allowance_that_is_gone_is_given_again(
         assert poster.run("poster:publish-fund", page).last["event"] == "publish_fund.bounty_created"
         assert spent() == (ESCROW, 1)
         assert ledger.token.call("allowance", delegated, ledger.contract.address) == 0
+
+
+def test_announced_roster_ends_what_is_signed(ledger: Ledger, poster: Terminal, spent: Purse) -> None:
+    """An authorization ends with the roster that it names, and is not signed where it would come too late."""
+    soon, late = poster.home / "soon.md", poster.home / "late.md"
+    for each in (soon, late):
+        each.write_bytes(ledger.page(seconds=20 * 86_400))
+    takes_effect = announce_roster(ledger)
+    ends = ledger.time() + TERMS.publication_delay
+    ran = poster.run("poster:publish-fund", str(soon))
+    assert "valid until then" in ran.words
+    assert spent() == (ESCROW, 1)
+    ledger.advance_to(ends - 30)
+    ran = poster.run("poster:publish-fund", str(late), code=1)
+    assert (ran.last["code"], "let the Hub" in ran.words) == ("roster_changing", False)
+    assert spent() == (ESCROW, 1)
+    takes_effect()
+
+
+def test_authorization_shown_as_used__signs_no_more_unasked(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, spent: Purse
+) -> None:
+    """What used it may be the bounty, however the endpoint hides it: only the person says that it is not."""
+    path, words = poster.home / "slow.md", ("poster:publish-fund", str(poster.home / "slow.md"))
+    path.write_bytes(ledger.page(seconds=20_000))
+    rpc.before = lambda method, _params: (
+        {"error": {"code": -32000, "message": "not today"}} if "Raw" in method else None
+    )
+    assert poster.run(*words, code=1).last["code"] == "transaction_refused"
+    rpc.honest()
+    nonces: list[str] = []
+
+    def used(method: str, params: Params, found: object) -> object:
+        data = str(params[0].get("data")) if method == "eth_call" and isinstance(params[0], dict) else ""
+        if data.startswith("0xe94a0102"):
+            nonces.append(data)
+        return f"0x{1:064x}" if nonces and data == nonces[0] else found
+
+    rpc.after = used
+    assert poster.run(*words, code=1).last["code"] == "authorization_used"
+    ledger.advance_to(ledger.time() + 3_700)
+    ledger.node.mine(3)
+    ran = poster.run(*words, code=1)
+    assert (ran.last["code"], "let the Hub" in ran.words, spent()) == ("authorization_used", False, (0, 0))
+    assert poster.run(words[0], "--again", words[1]).last["event"] == "publish_fund.bounty_created"
+    assert spent() == (ESCROW, 1)
