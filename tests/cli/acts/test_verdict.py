@@ -28,6 +28,7 @@ def test_verdict_is_recorded_once(ledger: Ledger, api: ApiTwin, guardian: Termin
     words = ("guardian:verdict", judged.bounty, "awarded", judged.solver, judged.commitment, "--unopened")
     ran = guardian.run(*words, verdict_body(guardian))
     assert ran.names == ["guardian_verdict.published", "guardian_verdict.recorded"]
+    assert f"for Submission {judged.commitment} of {judged.solver}" in ran.words
     assert set(ran.last) == {
         "event", "bounty_id", "guardian", "kind", "solver", "submission_commitment", "report_commitment", "tx_hash",
         "block_number",
