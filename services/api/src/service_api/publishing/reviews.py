@@ -45,8 +45,6 @@ MAX_WAITING: Final = 100
 """Publications that one process has wait for their review."""
 STEP_SECONDS: Final = 5.0
 """How long one look for a review's result lasts."""
-LATER_SECONDS: Final = 5
-"""What a Poster's further review waits for each of its reviews that is under way, so that others' come before."""
 _MAX_WAIT_SECONDS = 3_600
 
 log = get_logger(__name__)
@@ -87,22 +85,22 @@ class Reviews:
 
     def _started_or_joined(self, asked: ReviewJob) -> list[Issue]:
         """Return the issues of a review that is started or joined; refund an attempt without a result."""
-        charged = charge(self._engine, self._config.review_quota, asked.review_id, asked.poster)
+        attempt = charge(self._engine, self._config.review_quota, asked.review_id, asked.poster)
         try:
-            self._enqueue(asked, charged.under_way)
+            self._enqueue(asked)
         except ServiceError:
-            refund(self._engine, charged.attempt)
+            refund(self._engine, attempt)
             raise
         except RedisError as error:
             log.warning("review queue unavailable", exc_info=error)
-            refund(self._engine, charged.attempt)
+            refund(self._engine, attempt)
             refusal = "The review could not be queued at the moment."
             raise ServiceError("orchestrator_provider_error", refusal, retry_after=5) from error
         known = self._wait(asked.review_id)
         if isinstance(known, ReviewEnding):
-            refund(self._engine, charged.attempt)
+            refund(self._engine, attempt)
             raise self._failure(known)
-        if charged.attempt is None:
+        if attempt is None:
             confirm(self._engine, asked.review_id, asked.poster)
         return known
 
@@ -113,16 +111,14 @@ class Reviews:
             issues = connection.execute(found).scalar()
         return None if issues is None else [Issue(each["path"], each["message"]) for each in issues]
 
-    def _enqueue(self, asked: ReviewJob, under_way: int) -> None:
-        """Enqueue this review unless it is in progress, for a Poster who has this many others ``under_way``."""
+    def _enqueue(self, asked: ReviewJob) -> None:
+        """Enqueue this review unless it is in progress."""
         job_id = _job_id(asked.review_id)
         if is_pending(self._redis, self._engine, REVIEW, job_id):
             return
-        self._callers.charge(
-            self._config.budgets.reviews_of_address
-        )  # charge the caller who starts it, not the first one to ask
-        argument, later = message(**to_json(asked)), LATER_SECONDS * under_way
-        enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=later)
+        # Charge the caller who starts it, not the first one to ask.
+        self._callers.charge(self._config.budgets.reviews_of_address)
+        enqueue(self._redis, self._engine, REVIEW, job_id, message(**to_json(asked)))
 
     def _wait(self, identifier: Bytes32) -> list[Issue] | ReviewEnding:
         """Return the result within the bound, read from PostgreSQL: Redis only signals when to read, and may be
