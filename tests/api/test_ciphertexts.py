@@ -46,7 +46,7 @@ def put(service: Service, locator: str, data: bytes) -> None:
     target = service.resources.store.sign_upload(
         locator, sha256=Bytes32("0x" + "00" * 32), byte_length=len(data), lifetime=60
     )
-    assert urllib3.request(target.method, target.url, body=data, headers=dict(target.headers)).status == 200
+    assert urllib3.request("PUT", target.url, body=data, headers=dict(target.headers)).status == 200
 
 
 @pytest.fixture(autouse=True)

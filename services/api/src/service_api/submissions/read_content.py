@@ -41,7 +41,7 @@ from service_common.web.parsing import load_json
 from service_common.web.problems import item_error, retry_after_of
 from sqlalchemy import Connection, select
 
-from service_api.storage.gcs import DownloadTarget
+from service_api.storage.gcs import SignedUrl
 from service_api.submissions.ciphertexts import Ciphertexts
 
 CONTENTS_SECONDS: Final = 10.0
@@ -67,14 +67,6 @@ class _KeptContent:
 
 
 @dataclass(frozen=True, slots=True)
-class _KeptDownload:
-    """A download URL, and the generation that it names."""
-
-    generation: int
-    target: DownloadTarget
-
-
-@dataclass(frozen=True, slots=True)
 class _Stored:
     """A recorded Submission without its ciphertext."""
 
@@ -83,7 +75,7 @@ class _Stored:
     text: str
     active: bool
 
-    def content(self, target: DownloadTarget) -> SubmissionContent:
+    def content(self, target: SignedUrl) -> SubmissionContent:
         return SubmissionContent(
             envelope=self.text,
             submission_commitment=self.commitment,
@@ -100,8 +92,10 @@ class Contents:
     def __init__(self, source: FactSource, ciphertexts: Ciphertexts, callers: Callers, limits: CallerBudgets) -> None:
         self._source, self._ciphertexts, self._callers, self._limits = source, ciphertexts, callers, limits
         self._contents: Recent[tuple[BountyId, Bytes32], _KeptContent] = Recent(CONTENT_SECONDS, MAX_KEPT, source.clock)
-        self._downloads: Recent[str, _KeptDownload] = Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, source.clock)
-        """Download URLs by storage locator: none is returned that has less than half its life left."""
+        self._downloads: Recent[tuple[str, int], SignedUrl] = Recent(
+            DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, source.clock
+        )
+        """Download URLs by storage locator and generation: none is returned that has less than half its life left."""
 
     def read(self, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
         """Return the JSON body of ``content``. It is cached for a moment; each reader is checked against it."""
@@ -151,18 +145,14 @@ class Contents:
             else:
                 yield ContentOrError(each.commitment, each.content(target))
 
-    def _download(self, ciphertext: CiphertextReference, *, may_hash: bool) -> DownloadTarget:
-        """Return the cached URL, if the storage still has what it names; else a new one."""
+    def _download(self, ciphertext: CiphertextReference, *, may_hash: bool) -> SignedUrl:
+        """Return a URL of what the storage has now, the cached one if there is one."""
         locator = ciphertext.storage_locator
         generation = self._ciphertexts.generation_of(ciphertext, may_hash=may_hash)
-
-        def sign() -> _KeptDownload:
-            lifetime = DOWNLOAD_LIFETIME_SECONDS
-            target = self._ciphertexts.store.sign_download(locator, generation=generation, lifetime=lifetime)
-            return _KeptDownload(generation, target)
-
-        kept = self._downloads.get(locator, sign)
-        return (kept if kept.generation == generation else sign()).target
+        lifetime, store = DOWNLOAD_LIFETIME_SECONDS, self._ciphertexts.store
+        return self._downloads.get(
+            (locator, generation), lambda: store.sign_download(locator, generation=generation, lifetime=lifetime)
+        )
 
 
 def _require_reader(
