@@ -12,7 +12,7 @@ import pytest
 import urllib3
 from bounty_protocol.types import Bytes32
 from service_api.storage.gcs import CHUNK_BYTES, GcsStore, ObjectGone, SignedUrl
-from service_api.storage.verify import Verification, verify_object
+from service_api.submissions.ciphertexts import Verification, verify_object
 
 from tests.waiting import wait_until
 

@@ -12,8 +12,10 @@ from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.publication import ReviewReference
+from prometheus_client import Histogram
 from redis import Redis
 from redis.exceptions import RedisError
+from service_common.counters import counter_by
 from service_common.db.engine import reading
 from service_common.db.review import reviews
 from service_common.jobs import JobKind, QueueName, enqueue, is_pending, message, wait_for_result
@@ -21,6 +23,7 @@ from service_common.log import get_logger
 from service_common.places import Places
 from service_common.reviews import (
     DONE,
+    OUTCOMES,
     ReviewEnding,
     ReviewJob,
     ReviewResult,
@@ -31,7 +34,6 @@ from service_common.web.callers import Callers
 from sqlalchemy import Engine, select
 
 from service_api.config import ApiConfig
-from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
 from service_api.publishing.review_charges import PENDING, charge, confirm, database_time, limit_reached, refund
 
 REVIEW: Final = JobKind(
@@ -46,6 +48,17 @@ MAX_WAITING: Final = 100
 STEP_SECONDS: Final = 5.0
 """How long one look for a review's result lasts."""
 _MAX_WAIT_SECONDS = 3_600
+PUBLICATIONS: Final = counter_by(
+    "outcome",
+    OUTCOMES,
+    "service_publications_total",
+    "Publications answered, by the outcome of their review",
+)
+PUBLICATION_SECONDS: Final = Histogram(
+    "service_publication_review_seconds",
+    "Time a publication waited for its review",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60),
+)
 
 log = get_logger(__name__)
 
