@@ -6,14 +6,15 @@ left waiting to take it back. Only the request that made a charge takes it back,
 """
 
 import secrets
-from datetime import datetime, timedelta
+import time
+from datetime import timedelta
 from typing import Final
 
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, Bytes32
 from service_common.db import app as t
-from service_common.db.engine import reading, writing
+from service_common.db.engine import writing
 from service_common.db.review import reviews
 from sqlalchemy import Engine, delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -46,8 +47,7 @@ def charge(engine: Engine, quota: int, identifier: Bytes32, poster: Address) -> 
         if len(others) >= quota:
             frees_at = others[len(others) - quota] + QUOTA_WINDOW
             message = "The review quota of this Poster for the last 24 hours is used up."
-            now = connection.execute(select(func.now())).scalar_one()
-            raise limit_reached(message, _seconds(frees_at) + 1, _seconds(now))
+            raise limit_reached(message, int(frees_at.timestamp()) + 1)
         made = insert(t.review_charges).values(review_id=identifier, poster=poster, attempt=attempt)
         renewed = {"charged_at": func.now(), "attempt": attempt}
         connection.execute(made.on_conflict_do_update(index_elements=["review_id"], set_=renewed))
@@ -72,19 +72,7 @@ def confirm(engine: Engine, identifier: Bytes32, poster: Address) -> None:
         connection.execute(made.on_conflict_do_nothing())
 
 
-def limit_reached(message: str, frees_at: int, now: int) -> ServiceError:
-    """Return 429 with when another attempt is permitted, as a moment and as a wait; both by the database's clock."""
-    wait = max(1, frees_at - now)
-    return ServiceError(
-        "publication_review_limit_reached", message, retry_after=wait, retry_not_before=iso_utc(frees_at)
-    )
-
-
-def database_time(engine: Engine) -> int:
-    """Return the time by which charges are counted, whatever this machine's clock shows."""
-    with reading(engine) as connection:
-        return _seconds(connection.execute(select(func.now())).scalar_one())
-
-
-def _seconds(moment: datetime) -> int:
-    return int(moment.timestamp())
+def limit_reached(message: str, frees_at: int) -> ServiceError:
+    """Return 429 with when another attempt is permitted, as a moment and as a wait."""
+    wait, moment = max(1, frees_at - int(time.time())), iso_utc(frees_at)
+    return ServiceError("publication_review_limit_reached", message, retry_after=wait, retry_not_before=moment)

@@ -34,7 +34,7 @@ from service_common.web.callers import Callers
 from sqlalchemy import Engine, select
 
 from service_api.config import ApiConfig
-from service_api.publishing.review_charges import PENDING, charge, confirm, database_time, limit_reached, refund
+from service_api.publishing.review_charges import PENDING, charge, confirm, limit_reached, refund
 
 REVIEW: Final = JobKind(
     QueueName.REVIEWS,
@@ -160,7 +160,7 @@ class Reviews:
         code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
         if code == "publication_review_limit_reached" and ending.retry_at is not None:
             reason = "The service's reviews for the last 24 hours are used up."
-            return limit_reached(reason, ending.retry_at, database_time(self._engine))
+            return limit_reached(reason, ending.retry_at)
         if code == "orchestrator_unconfigured":
             return ServiceError(code, "No review provider is configured.", retry_after=600)
         if code == "invalid_orchestrator_output":
