@@ -13,7 +13,7 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
-from service_api.openapi.document import published
+from service_api.openapi.document import Published
 from werkzeug.test import TestResponse
 
 from tests import offline
@@ -26,7 +26,7 @@ Json = Mapping[str, Any]
 @cache
 def openapi_document() -> Json:
     """The document that the api publishes, whatever it is connected to."""
-    found: Json = json.loads(published(offline.api()).json.body)
+    found: Json = json.loads(Published(offline.api()).json.body)
     return found
 
 

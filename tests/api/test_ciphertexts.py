@@ -15,9 +15,8 @@ from service_api.storage import orphans
 from service_api.storage.gcs import ObjectInfo
 from service_api.storage.lifetimes import DAY_SECONDS
 from service_api.storage.orphans import ENVELOPE_DAYS, delete_orphans
-from service_api.storage.verify import Verification
 from service_api.submissions import ciphertexts
-from service_api.submissions.ciphertexts import Ciphertexts
+from service_api.submissions.ciphertexts import Ciphertexts, Verification
 from service_api.submissions.prepare_submission import store_envelope
 from service_common.db import app as t
 from service_common.jobs import QueueName, message, open_queue
@@ -46,7 +45,7 @@ def put(service: Service, locator: str, data: bytes) -> None:
     target = service.resources.store.sign_upload(
         locator, sha256=Bytes32("0x" + "00" * 32), byte_length=len(data), lifetime=60
     )
-    assert urllib3.request(target.method, target.url, body=data, headers=dict(target.headers)).status == 200
+    assert urllib3.request("PUT", target.url, body=data, headers=dict(target.headers)).status == 200
 
 
 @pytest.fixture(autouse=True)

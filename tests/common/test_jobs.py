@@ -37,7 +37,6 @@ from service_common.jobs import (
     make_worker,
     message,
     open_queue,
-    release_scheduled,
     run_worker,
     wait_for_result,
 )
@@ -212,16 +211,6 @@ def test_poison_message_fails_alone(redis: Redis, engine: Engine, data: bytes, t
     run_all(redis, engine)
     assert redis.hget(Job.key_for(ID), "status") == b"failed"
     assert (tmp_path / "notes").read_text() == "began\nended\n"
-
-
-def test_later_job_enters_its_queue_in_time(redis: Redis, engine: Engine) -> None:
-    assert enqueue(redis, engine, WORK, ID, message(), after_seconds=5)
-    begins(redis)
-    assert not enqueue(redis, engine, WORK, ID, message())
-    assert waiting(redis) == []
-    redis.zadd(open_queue(QUEUE, redis).scheduled_job_registry.key, {ID: time.time() - 1})
-    release_scheduled(QUEUE, redis, engine)
-    assert waiting(redis) == [ID]
 
 
 # Periodic jobs

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import urllib3
 from bounty_protocol.types import Bytes32
-from service_api.storage.gcs import CHUNK_BYTES, GcsStore, ObjectGone, SignedUpload
-from service_api.storage.verify import Verification, verify_object
+from service_api.storage.gcs import CHUNK_BYTES, GcsStore, ObjectGone, SignedUrl
+from service_api.submissions.ciphertexts import Verification, verify_object
 
 from tests.waiting import wait_until
 
@@ -23,20 +23,20 @@ def sha256(data: bytes) -> Bytes32:
     return Bytes32("0x" + hashlib.sha256(data).hexdigest())
 
 
-def target(store: GcsStore, locator: str, data: bytes = CIPHERTEXT, lifetime: int = 60) -> SignedUpload:
+def target(store: GcsStore, locator: str, data: bytes = CIPHERTEXT, lifetime: int = 60) -> SignedUrl:
     return store.sign_upload(locator, sha256=sha256(data), byte_length=len(data), lifetime=lifetime)
 
 
 def send(
     http: urllib3.PoolManager,
-    upload: SignedUpload,
+    upload: SignedUrl,
     data: bytes,
     *,
     headers: Mapping[str, str] | None = None,
     url: str = "",
 ) -> int:
     sent = upload.headers if headers is None else headers
-    return http.request(upload.method, url or upload.url, body=data, headers=dict(sent)).status
+    return http.request("PUT", url or upload.url, body=data, headers=dict(sent)).status
 
 
 def test_upload__exact_bytes__are_stored_and_read_back(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from service_api.storage.settings import StorageSettings, read_bucket, read_storage_settings
+from service_api.storage.settings import StorageSettings, read_storage_settings
 from service_common.config import ConfigurationError, EnvironmentReader
 
 KEY = json.dumps({"client_email": "a@b.invalid", "private_key": "k", "token_uri": "https://token.invalid"})
@@ -12,7 +12,7 @@ KEY = json.dumps({"client_email": "a@b.invalid", "private_key": "k", "token_uri"
 
 def read(environment: dict[str, str]) -> StorageSettings:
     reader = EnvironmentReader(environment)
-    settings = read_storage_settings(reader, read_bucket(reader))
+    settings = read_storage_settings(reader, with_account=True)
     reader.check()
     return settings
 

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 from functools import wraps
 from threading import Event, Thread
@@ -33,7 +32,6 @@ from rq.exceptions import StopRequested
 from rq.executions import Execution
 from rq.job import Job
 from rq.results import Result
-from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
@@ -191,12 +189,10 @@ def is_pending(redis: Redis, engine: Engine, kind: JobKind, job_id: str) -> bool
     return _is_waiting(open_queue(kind.queue, redis), job_id) or is_running(engine, job_id)
 
 
-def enqueue(
-    redis: Redis, engine: Engine, kind: JobKind, job_id: str, argument: Message, *, after_seconds: int = 0
-) -> bool:
+def enqueue(redis: Redis, engine: Engine, kind: JobKind, job_id: str, argument: Message) -> bool:
     """Enqueue the job under its id unless it waits or runs, replacing what an earlier job with that id left.
 
-    Return whether it was enqueued. ``after_seconds`` pass before it enters its queue.
+    Return whether it was enqueued.
     """
     queue = open_queue(kind.queue, redis)
     with locked(engine, job_id) as free:
@@ -204,18 +200,16 @@ def enqueue(
             return False
         _forget(queue, job_id)
         redis.set(_begins_key(job_id), 1, ex=BEGIN_SECONDS)
-        options: dict[str, object] = {
-            "job_id": job_id,
-            "job_timeout": kind.run_seconds,
-            "ttl": kind.waiting_seconds,
-            "result_ttl": kind.kept_seconds,
-            "failure_ttl": FAILURE_SECONDS,
-            "at_front": kind.at_front,
-        }
-        if after_seconds:
-            queue.enqueue_in(timedelta(seconds=after_seconds), kind.function, argument, **options)
-        else:
-            queue.enqueue(kind.function, argument, **options)
+        queue.enqueue(
+            kind.function,
+            argument,
+            job_id=job_id,
+            job_timeout=kind.run_seconds,
+            ttl=kind.waiting_seconds,
+            result_ttl=kind.kept_seconds,
+            failure_ttl=FAILURE_SECONDS,
+            at_front=kind.at_front,
+        )
     return True
 
 
@@ -229,11 +223,7 @@ def _is_waiting(queue: Queue, job_id: str) -> bool:
     redis = queue.connection
     if not redis.exists(Job.key_for(job_id)):  # a job that waited too long may still be listed
         return False
-    return (
-        bool(redis.exists(_begins_key(job_id)))
-        or redis.lpos(queue.key, job_id) is not None
-        or job_id in queue.scheduled_job_registry
-    )
+    return bool(redis.exists(_begins_key(job_id))) or redis.lpos(queue.key, job_id) is not None
 
 
 def _begins_key(job_id: str) -> str:
@@ -249,7 +239,7 @@ def _forget(queue: Queue, job_id: str) -> None:
     with redis.pipeline() as pipeline:
         for execution_id in executions:
             Execution(execution_id, job_id, redis).delete(job, pipeline)
-        for registry in (queue.failed_job_registry, queue.finished_job_registry, queue.scheduled_job_registry):
+        for registry in (queue.failed_job_registry, queue.finished_job_registry):
             pipeline.zrem(registry.key, job_id)
         for each in (queue.key, queue.intermediate_queue_key):
             pipeline.lrem(each, 0, job_id)
@@ -357,7 +347,8 @@ def run_worker(
     JOB_SECONDS.labels(queue.value)
     idle = Event()
     idle.set()
-    Thread(target=_keep_beginning, args=(queue, redis, engine, periodic, idle), daemon=True, name="periodic").start()
+    if periodic:
+        Thread(target=_keep_beginning, args=(redis, engine, periodic, idle), daemon=True, name="periodic").start()
     waiting = connect(redis_url, answer_seconds=None)
     log.info("started", queue=queue.value)
     while True:
@@ -376,12 +367,11 @@ def run_worker(
     log.info("stopped")
 
 
-def _keep_beginning(queue: QueueName, redis: Redis, engine: Engine, periodic: Sequence[Periodic], idle: Event) -> None:
+def _keep_beginning(redis: Redis, engine: Engine, periodic: Sequence[Periodic], idle: Event) -> None:
     while True:
         idle.wait()
         try:
             begin_due(redis, engine, periodic)
-            release_scheduled(queue, redis, engine)
         except (RedisError, DatabaseUnavailable) as error:
             log.warning("cannot begin jobs", reason=type(error).__name__)
         except Exception:  # a thread that ended would leave the worker ready and nothing begun
@@ -400,17 +390,6 @@ def begin_due(redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> lis
         elif enqueue(redis, engine, job.kind, job.job_id, message()):
             begun.append(job.job_id)
     return begun
-
-
-def release_scheduled(queue: QueueName, redis: Redis, engine: Engine) -> None:
-    """Enqueue the queue's jobs whose time has come; one process at a time does this."""
-    if not redis.zcount(open_queue(queue, redis).scheduled_job_registry.key, 0, time.time()):
-        return
-    with locked(engine, f"scheduled-{queue.value}") as held:
-        if held:
-            scheduler = RQScheduler([queue.value], redis, logging_level="WARNING", serializer=JSONSerializer)
-            scheduler.prepare_registries([queue.value])
-            scheduler.enqueue_scheduled_jobs()  # type: ignore[no-untyped-call]
 
 
 def left_to_the_next(job: Callable[[Message], int]) -> Callable[[Message], int]:

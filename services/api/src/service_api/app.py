@@ -26,7 +26,7 @@ from service_api.deployment import routes as deployment_routes
 from service_api.deployment.constants import Constants
 from service_api.moderation import routes as moderation_routes
 from service_api.openapi import routes as document_routes
-from service_api.openapi.document import install_document
+from service_api.openapi.document import Published
 from service_api.pages.site import install_pages
 from service_api.pages.sources import PageSources
 from service_api.publishing import routes as publishing_routes
@@ -86,9 +86,9 @@ def make_app(resources: Resources) -> Flask:
         Contents(source, ciphertexts, callers, config.budgets),
         Forwarder(resources.http, config.delivery_url, callers),
         sources,
+        Published(app),
     )
     _answer_people(app, sources)
-    install_document(app)
     return app
 
 

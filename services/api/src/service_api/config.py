@@ -14,12 +14,7 @@ from service_common.web.callers import CallerBudgets
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
 from service_api.pages.config import PageSettings, parse_contact, read_page_settings
-from service_api.storage.settings import (
-    StorageSettings,
-    read_bucket,
-    read_storage_endpoint,
-    read_storage_settings,
-)
+from service_api.storage.settings import StorageSettings, read_storage_settings
 
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
@@ -129,13 +124,10 @@ def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) ->
     reader = EnvironmentReader(environment)
     chain = read_chain_settings(reader)
     factor = reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1, "all budgets times this number")
-    web, bucket = read_web_settings(reader), read_bucket(reader)
     config = ApiConfig(
         chain=chain,
-        web=web,
-        storage=StorageSettings(bucket, read_storage_endpoint(reader))
-        if pages_alone
-        else read_storage_settings(reader, bucket),
+        web=read_web_settings(reader),
+        storage=read_storage_settings(reader, with_account=not pages_alone),
         beacon=read_beacon_record(reader, chain.chain_id),
         database_url=read_database_url(reader),
         redis_url="" if pages_alone else read_redis_url(reader),

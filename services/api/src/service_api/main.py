@@ -16,9 +16,9 @@ from service_common.web.server import serve
 
 from service_api import jobs
 from service_api.config import ApiConfig, read_config
-from service_api.metrics import pending_figures
 from service_api.moderation.decisions import SHOW_AGAIN, WITHHOLD
 from service_api.resources import make_resources
+from service_api.storage.pending import pending_figures
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

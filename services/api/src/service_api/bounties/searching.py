@@ -73,17 +73,10 @@ def _has(term: str) -> ColumnElement[bool]:
     return and_(candidate, func.strpos(_TEXTS.folded, term) > 0)
 
 
-class FoldedPage(NamedTuple):
-    """The columns of a page."""
-
-    folded: str
-    grams: list[int]
-
-
-def folded_page(title: str, summary: str) -> FoldedPage:
-    """Return the cached words of a page."""
+def folded_page(title: str, summary: str) -> tuple[str, list[int]]:
+    """Return ``folded`` and ``grams`` of a page."""
     folded = fold(f"{title} {summary}")
-    return FoldedPage(folded, grams(folded))
+    return folded, grams(folded)
 
 
 def _hash(run: str) -> int:

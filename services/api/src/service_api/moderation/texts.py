@@ -13,6 +13,7 @@ from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.withheld import Withheld, WithheldKind
 from service_common.db import app
 from sqlalchemy import (
+    JSON,
     BigInteger,
     ColumnElement,
     Connection,
@@ -39,22 +40,12 @@ def is_page_shown(commitment: Text, poster: Text) -> ColumnElement[bool]:
 
 def page_notice(commitment: Text, poster: Text) -> ScalarSelect[Any]:
     """Select why a bounty's page is not shown, for ``withheld_of``; null if it is."""
-    return _of_first(_NOTICE, WithheldKind.BOUNTY, commitment, poster)
-
-
-def page_reason(commitment: Text, poster: Text) -> ScalarSelect[Any]:
-    """Select only the reason."""
-    return _of_first(_W.reason, WithheldKind.BOUNTY, commitment, poster)
-
-
-def page_since(commitment: Text, poster: Text) -> ScalarSelect[Any]:
-    """Select only the time, in seconds."""
-    return _of_first(_seconds(_W.since), WithheldKind.BOUNTY, commitment, poster)
+    return _notice(WithheldKind.BOUNTY, commitment, poster)
 
 
 def verdict_notice(commitment: Text, guardian: Text) -> ScalarSelect[Any]:
     """Select why a written Verdict is not shown, for ``withheld_of``; null if it is."""
-    return _of_first(_NOTICE, WithheldKind.VERDICT, commitment, guardian)
+    return _notice(WithheldKind.VERDICT, commitment, guardian)
 
 
 def read_page_blocks(connection: Connection, commitment: str, poster: str) -> tuple[int | None, int | None]:
@@ -92,9 +83,10 @@ def _subjects(kind: WithheldKind) -> Select[tuple[str]]:
     return select(_W.subject).where(COUNTS, _W.kind == kind.value)
 
 
-def _of_first(shown: ColumnElement[Any], kind: WithheldKind, commitment: Text, account: Text) -> ScalarSelect[Any]:
-    """Select something of the earliest of the decisions that concern a text."""
-    concerned = select(shown).where(COUNTS, or_(*_concerned(kind, commitment, account))).order_by(_W.number).limit(1)
+def _notice(kind: WithheldKind, commitment: Text, account: Text) -> ScalarSelect[Any]:
+    """Select reason, start and end of the earliest of the decisions that concern a text."""
+    notice = func.json_build_array(_W.reason, _seconds(_W.since), _seconds(_W.until), type_=JSON)
+    concerned = select(notice).where(COUNTS, or_(*_concerned(kind, commitment, account))).order_by(_W.number).limit(1)
     return concerned.correlate_except(app.withholdings).scalar_subquery()
 
 
@@ -108,6 +100,3 @@ def _concerned(kind: WithheldKind, commitment: Text, account: Text) -> tuple[Col
 
 def _seconds(moment: ColumnElement[Any]) -> ColumnElement[int]:
     return cast(func.floor(func.extract("epoch", moment)), BigInteger)
-
-
-_NOTICE: Final[ColumnElement[Any]] = func.json_build_array(_W.reason, _seconds(_W.since), _seconds(_W.until))

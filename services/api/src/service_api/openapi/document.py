@@ -1,26 +1,25 @@
 """The published OpenAPI 3.1 document: what the views of an app declare, and an introduction."""
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from functools import cached_property
-from typing import Final, cast
+from typing import Final
 
 from bounty_protocol.auth.header import SCHEME
 from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.shapes import parts, to_json
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.errors import ErrorBody
-from flask import Flask, current_app
+from flask import Flask, render_template
 from service_common.web.problems import Refusals
 
 from service_api.openapi.described import Described
-from service_api.openapi.page import docs_page
 from service_api.openapi.schemas import Json, Schemas
 from service_api.versions import DOCUMENT, Version, json_version, text_version
 
-EXTENSION: Final = "service-document"
 EVERYWHERE: Final = ("invalid_request", "internal_error", "service_overloaded")
 """Error codes that every operation can answer."""
 _OF_BODIES: Final = ("length_required", "payload_too_large", "unsupported_media_type", "unsupported_transfer_encoding")
@@ -96,17 +95,11 @@ class Published:
     @cached_property
     def page(self) -> Version:
         """As it is served to people."""
-        return text_version(docs_page(self.document), "text/html", DOCUMENT)
-
-
-def install_document(app: Flask) -> None:
-    """Publish what the views of ``app`` declare."""
-    app.extensions[EXTENSION] = Published(app)
-
-
-def published(app: Flask | None = None) -> Published:
-    """Return the document of ``app``, or of the app that answers this request."""
-    return cast("Published", (app or current_app).extensions[EXTENSION])
+        schemas = {
+            name: json.dumps(schema, indent=2) for name, schema in self.document["components"]["schemas"].items()
+        }
+        text = render_template("openapi.html", document=self.document, schemas=schemas, problems=PROBLEMS)
+        return text_version(text, "text/html", DOCUMENT)
 
 
 def make_document(app: Flask) -> Json:

@@ -7,12 +7,13 @@ from bounty_protocol.wire.deployment import RubricDocument
 from bounty_protocol.wire.values import AnyObject
 from flask import Blueprint, Response
 from service_common.web.authentication import public, read_query
+from service_common.web.provided import provided
 
 from service_api.openapi.described import Described
-from service_api.openapi.document import published
+from service_api.openapi.document import Published
 from service_api.versions import DOCUMENT, json_version, render_version
 
-routes = Blueprint("documents", __name__, url_prefix="/api")
+routes = Blueprint("documents", __name__, url_prefix="/api", template_folder="templates")
 
 
 @routes.route("/readiness-rubric", methods=["GET"])
@@ -41,7 +42,7 @@ def get_challenge_schema() -> Response:
 def get_openapi() -> Response:
     """The OpenAPI document of these routes."""
     read_query(allowed=frozenset())
-    return render_version(published().json)
+    return render_version(provided(Published).json)
 
 
 @routes.route("/docs", methods=["GET"])
@@ -50,6 +51,6 @@ def get_openapi() -> Response:
 def get_docs() -> Response:
     """The OpenAPI document as a page."""
     read_query(allowed=frozenset())
-    response = render_version(published().page)
+    response = render_version(provided(Published).page)
     response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     return response

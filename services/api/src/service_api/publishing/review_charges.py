@@ -6,15 +6,15 @@ left waiting to take it back. Only the request that made a charge takes it back,
 """
 
 import secrets
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+import time
+from datetime import timedelta
 from typing import Final
 
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, Bytes32
 from service_common.db import app as t
-from service_common.db.engine import reading, writing
+from service_common.db.engine import writing
 from service_common.db.review import reviews
 from sqlalchemy import Engine, delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -24,19 +24,8 @@ PENDING: Final = timedelta(minutes=10)
 """How long a review may take, with its time in the queue, before its charge stops counting without a result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """``attempt``: which one was charged, or None if a running review is joined.
-
-    ``under_way``: how many other reviews of the Poster are in progress.
-    """
-
-    attempt: str | None
-    under_way: int = 0
-
-
-def charge(engine: Engine, quota: int, identifier: Bytes32, poster: Address) -> Charge:
-    """Charge this review once, up to a number per window.
+def charge(engine: Engine, quota: int, identifier: Bytes32, poster: Address) -> str | None:
+    """Charge this review once, up to a number per window; return the attempt, or None if a running review is joined.
 
     Raises 429 with the time at which a charge leaves the window.
     """
@@ -46,24 +35,23 @@ def charge(engine: Engine, quota: int, identifier: Bytes32, poster: Address) -> 
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:poster, 7))"), {"poster": poster})
         pending = c.charged_at > func.now() - PENDING
         if connection.execute(select(c.review_id).where(c.review_id == identifier, pending)).first() is not None:
-            return Charge(None)
+            return None
         counted = (
-            select(c.charged_at, reviews.c.review_id.is_(None).label("is_under_way"))
+            select(c.charged_at)
             .outerjoin(reviews, reviews.c.review_id == c.review_id)
             .where(c.poster == poster, c.charged_at > func.now() - QUOTA_WINDOW, c.review_id != identifier)
             .where(or_(reviews.c.review_id.is_not(None), pending))
             .order_by(c.charged_at)
         )
-        others = list(connection.execute(counted))
+        others = connection.execute(counted).scalars().all()
         if len(others) >= quota:
-            frees_at = others[len(others) - quota].charged_at + QUOTA_WINDOW
+            frees_at = others[len(others) - quota] + QUOTA_WINDOW
             message = "The review quota of this Poster for the last 24 hours is used up."
-            now = connection.execute(select(func.now())).scalar_one()
-            raise limit_reached(message, _seconds(frees_at) + 1, _seconds(now))
+            raise limit_reached(message, int(frees_at.timestamp()) + 1)
         made = insert(t.review_charges).values(review_id=identifier, poster=poster, attempt=attempt)
         renewed = {"charged_at": func.now(), "attempt": attempt}
         connection.execute(made.on_conflict_do_update(index_elements=["review_id"], set_=renewed))
-    return Charge(attempt, sum(other.is_under_way for other in others))
+    return attempt
 
 
 def refund(engine: Engine, attempt: str | None) -> None:
@@ -84,19 +72,7 @@ def confirm(engine: Engine, identifier: Bytes32, poster: Address) -> None:
         connection.execute(made.on_conflict_do_nothing())
 
 
-def limit_reached(message: str, frees_at: int, now: int) -> ServiceError:
-    """Return 429 with when another attempt is permitted, as a moment and as a wait; both by the database's clock."""
-    wait = max(1, frees_at - now)
-    return ServiceError(
-        "publication_review_limit_reached", message, retry_after=wait, retry_not_before=iso_utc(frees_at)
-    )
-
-
-def database_time(engine: Engine) -> int:
-    """Return the time by which charges are counted, whatever this machine's clock shows."""
-    with reading(engine) as connection:
-        return _seconds(connection.execute(select(func.now())).scalar_one())
-
-
-def _seconds(moment: datetime) -> int:
-    return int(moment.timestamp())
+def limit_reached(message: str, frees_at: int) -> ServiceError:
+    """Return 429 with when another attempt is permitted, as a moment and as a wait."""
+    wait, moment = max(1, frees_at - int(time.time())), iso_utc(frees_at)
+    return ServiceError("publication_review_limit_reached", message, retry_after=wait, retry_not_before=moment)

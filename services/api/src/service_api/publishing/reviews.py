@@ -12,8 +12,10 @@ from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.publication import ReviewReference
+from prometheus_client import Histogram
 from redis import Redis
 from redis.exceptions import RedisError
+from service_common.counters import counter_by
 from service_common.db.engine import reading
 from service_common.db.review import reviews
 from service_common.jobs import JobKind, QueueName, enqueue, is_pending, message, wait_for_result
@@ -21,6 +23,7 @@ from service_common.log import get_logger
 from service_common.places import Places
 from service_common.reviews import (
     DONE,
+    OUTCOMES,
     ReviewEnding,
     ReviewJob,
     ReviewResult,
@@ -31,8 +34,7 @@ from service_common.web.callers import Callers
 from sqlalchemy import Engine, select
 
 from service_api.config import ApiConfig
-from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
-from service_api.publishing.review_charges import PENDING, charge, confirm, database_time, limit_reached, refund
+from service_api.publishing.review_charges import PENDING, charge, confirm, limit_reached, refund
 
 REVIEW: Final = JobKind(
     QueueName.REVIEWS,
@@ -45,9 +47,18 @@ MAX_WAITING: Final = 100
 """Publications that one process has wait for their review."""
 STEP_SECONDS: Final = 5.0
 """How long one look for a review's result lasts."""
-LATER_SECONDS: Final = 5
-"""What a Poster's further review waits for each of its reviews that is under way, so that others' come before."""
 _MAX_WAIT_SECONDS = 3_600
+PUBLICATIONS: Final = counter_by(
+    "outcome",
+    OUTCOMES,
+    "service_publications_total",
+    "Publications answered, by the outcome of their review",
+)
+PUBLICATION_SECONDS: Final = Histogram(
+    "service_publication_review_seconds",
+    "Time a publication waited for its review",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60),
+)
 
 log = get_logger(__name__)
 
@@ -87,22 +98,22 @@ class Reviews:
 
     def _started_or_joined(self, asked: ReviewJob) -> list[Issue]:
         """Return the issues of a review that is started or joined; refund an attempt without a result."""
-        charged = charge(self._engine, self._config.review_quota, asked.review_id, asked.poster)
+        attempt = charge(self._engine, self._config.review_quota, asked.review_id, asked.poster)
         try:
-            self._enqueue(asked, charged.under_way)
+            self._enqueue(asked)
         except ServiceError:
-            refund(self._engine, charged.attempt)
+            refund(self._engine, attempt)
             raise
         except RedisError as error:
             log.warning("review queue unavailable", exc_info=error)
-            refund(self._engine, charged.attempt)
+            refund(self._engine, attempt)
             refusal = "The review could not be queued at the moment."
             raise ServiceError("orchestrator_provider_error", refusal, retry_after=5) from error
         known = self._wait(asked.review_id)
         if isinstance(known, ReviewEnding):
-            refund(self._engine, charged.attempt)
+            refund(self._engine, attempt)
             raise self._failure(known)
-        if charged.attempt is None:
+        if attempt is None:
             confirm(self._engine, asked.review_id, asked.poster)
         return known
 
@@ -113,16 +124,14 @@ class Reviews:
             issues = connection.execute(found).scalar()
         return None if issues is None else [Issue(each["path"], each["message"]) for each in issues]
 
-    def _enqueue(self, asked: ReviewJob, under_way: int) -> None:
-        """Enqueue this review unless it is in progress, for a Poster who has this many others ``under_way``."""
+    def _enqueue(self, asked: ReviewJob) -> None:
+        """Enqueue this review unless it is in progress."""
         job_id = _job_id(asked.review_id)
         if is_pending(self._redis, self._engine, REVIEW, job_id):
             return
-        self._callers.charge(
-            self._config.budgets.reviews_of_address
-        )  # charge the caller who starts it, not the first one to ask
-        argument, later = message(**to_json(asked)), LATER_SECONDS * under_way
-        enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=later)
+        # Charge the caller who starts it, not the first one to ask.
+        self._callers.charge(self._config.budgets.reviews_of_address)
+        enqueue(self._redis, self._engine, REVIEW, job_id, message(**to_json(asked)))
 
     def _wait(self, identifier: Bytes32) -> list[Issue] | ReviewEnding:
         """Return the result within the bound, read from PostgreSQL: Redis only signals when to read, and may be
@@ -151,7 +160,7 @@ class Reviews:
         code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
         if code == "publication_review_limit_reached" and ending.retry_at is not None:
             reason = "The service's reviews for the last 24 hours are used up."
-            return limit_reached(reason, ending.retry_at, database_time(self._engine))
+            return limit_reached(reason, ending.retry_at)
         if code == "orchestrator_unconfigured":
             return ServiceError(code, "No review provider is configured.", retry_after=600)
         if code == "invalid_orchestrator_output":

@@ -33,5 +33,6 @@ def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: Chal
 
 def shown_of(challenge: ChallengePage) -> dict[str, Any]:
     """Return what lists show of a page and search in it, by column name."""
-    found = folded_page(challenge.title, challenge.summary)._asdict()
-    return {"title": challenge.title, "summary": challenge.summary, "tags": list(challenge.tags), **found}
+    title, summary = challenge.title, challenge.summary
+    folded, grams = folded_page(title, summary)
+    return {"title": title, "summary": summary, "tags": list(challenge.tags), "folded": folded, "grams": grams}

@@ -1,1 +1,1 @@
-"""Object storage for ciphertext: the port, Google Cloud Storage behind it, and the integrity check of uploads."""
+"""Object storage for ciphertext: Google Cloud Storage, and what is kept there and for how long."""

@@ -18,12 +18,13 @@ them at each request, which took a third of its time.
 import functools
 import json
 import secrets
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal, cast
-from urllib.parse import parse_qs, urlsplit
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import google.auth
 import requests
@@ -69,28 +70,16 @@ _FAILURES: Final = (
 _MALFORMED: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """Exceptions of the library for JSON of another shape than the storage's."""
 
-_PROBE: Final = "readiness/created-once"
-"""The object by which readiness learns whether the storage keeps preconditions."""
-
 log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class SignedUpload:
-    """A one-time upload: send the bytes with ``method`` to ``url`` and every header of ``headers`` unchanged."""
-
-    url: str = field(repr=False)
-    method: Literal["PUT"]
-    headers: Mapping[str, str]
-    expires_at: UnixSeconds
-
-
-@dataclass(frozen=True, slots=True)
-class DownloadTarget:
-    """A short-lived download; anyone who has ``url`` can read the object until ``expires_at``."""
+class SignedUrl:
+    """A URL that works until ``expires_at`` for anyone who has it, with every header of ``headers`` unchanged."""
 
     url: str = field(repr=False)
     expires_at: UnixSeconds
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +135,14 @@ class GcsStore:
         # The library would ask for the bucket's metadata in a background thread, for traces, without having the right.
         self._client._bucket_metadata_cache = None  # noqa: SLF001
         self._endpoint = settings.endpoint
-        self._refuses_second_uploads = False
         self._bucket = self._client.bucket(settings.bucket)
         self._limits: dict[str, Any] = {
             "timeout": CALL_SECONDS,
             "retry": DEFAULT_RETRY.with_delay(initial=0.2, maximum=2.0).with_timeout(retry_seconds),
         }
 
-    def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> SignedUpload:
-        """Sign an upload of exactly ``byte_length`` bytes to a free locator, for ``lifetime`` seconds: once, and never
+    def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> SignedUrl:
+        """Sign a PUT of exactly ``byte_length`` bytes to a free locator, for ``lifetime`` seconds: once, and never
         again after its object was emptied. No two are the same.
 
         ``sha256`` is kept with the object as the uploader's claim; only ``verify`` makes it a fact.
@@ -166,13 +154,11 @@ class GcsStore:
             "x-goog-meta-sha256": sha256[2:],
         }
         unique = {"upload": secrets.token_hex(8)}  # URLs signed within one second would be equal
-        url = self._signed("PUT", locator, lifetime, headers=dict(headers), query_parameters=unique)
-        return SignedUpload(url, "PUT", headers, _expiry(url))
+        return self._signed("PUT", locator, lifetime, headers=headers, query_parameters=unique)
 
-    def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
+    def sign_download(self, locator: str, *, generation: int, lifetime: int) -> SignedUrl:
         """Sign a download of this generation and no other, for ``lifetime`` seconds."""
-        url = self._signed("GET", locator, lifetime, generation=generation)
-        return DownloadTarget(url, _expiry(url))
+        return self._signed("GET", locator, lifetime, generation=generation)
 
     def stat(self, locator: str) -> ObjectInfo | None:
         """Return the stored object's facts now; None if nothing is there, or it was emptied."""
@@ -217,9 +203,9 @@ class GcsStore:
         not there (any more).
         """
         headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": str(generation)}
-        url = self._signed("PUT", locator, _EMPTYING_SECONDS, headers=dict(headers))
+        signed = self._signed("PUT", locator, _EMPTYING_SECONDS, headers=headers)
         with _mapped("empty"):
-            answer = self._plain.put(url, data=b"", headers=headers, timeout=CALL_SECONDS, allow_redirects=False)
+            answer = self._plain.put(signed.url, data=b"", headers=headers, timeout=CALL_SECONDS, allow_redirects=False)
             if answer.status_code in {404, 412}:
                 return False
             answer.raise_for_status()
@@ -236,28 +222,9 @@ class GcsStore:
             yield _info(blob)
 
     def check(self) -> None:
-        """Return if the bucket answers, and creates no object twice that it is to create once; for readiness.
-
-        It needs no right beyond those that the service has anyway.
-        """
+        """Return if the bucket answers; for readiness. It needs no right beyond those that the service has anyway."""
         with _mapped("check"):
             next(iter(self._bucket.list_blobs(max_results=1, timeout=CALL_SECONDS, retry=None)), None)
-        if not self._refuses_second_uploads:
-            self._refuses_second_uploads = self._try_twice()
-
-    def _try_twice(self) -> bool:
-        """Create an empty object twice, as upload URLs do; raise if the storage also accepts the second one."""
-        headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": "0"}
-        url = self._signed("PUT", _PROBE, _EMPTYING_SECONDS, headers=dict(headers))
-        with _mapped("check"):
-            for _ in range(2):
-                answer = self._plain.put(url, data=b"", headers=headers, timeout=CALL_SECONDS, allow_redirects=False)
-                if answer.status_code == 412:
-                    return True
-                answer.raise_for_status()
-        message = "The artifact storage ignores preconditions: an upload URL would work more than once."
-        log.error("storage_failed", action="check", error=message)
-        raise ServiceError("storage_unavailable", message)
 
     def close(self) -> None:
         """Close the connections."""
@@ -270,18 +237,21 @@ class GcsStore:
             blob = self._bucket.get_blob(locator, **self._limits)
             return int(blob.generation) if blob is not None and blob.size == 0 else 0
 
-    def _signed(self, method: str, locator: str, lifetime: int, **more: object) -> str:
+    def _signed(
+        self, method: str, locator: str, lifetime: int, *, headers: Mapping[str, str] | None = None, **more: object
+    ) -> SignedUrl:
+        expires_at = UnixSeconds(int(time.time()) + lifetime)
         with _mapped("sign"):
-            blob = self._bucket.blob(locator)
-            url = blob.generate_signed_url(
+            url = self._bucket.blob(locator).generate_signed_url(
                 version="v4",
                 method=method,
                 expiration=timedelta(seconds=lifetime),
                 api_access_endpoint=self._endpoint,
                 credentials=self._signer(),
+                headers=dict(headers or {}),
                 **more,
             )
-            return cast(str, url)
+        return SignedUrl(url, expires_at, headers or {})
 
 
 class _BoundedAdapter(requests.adapters.HTTPAdapter):
@@ -361,13 +331,6 @@ def _info(blob: Any) -> ObjectInfo:
         created_at=UnixSeconds(int(blob.time_created.timestamp())),
         encoded=blob.content_encoding not in {None, ""},
     )
-
-
-def _expiry(url: str) -> UnixSeconds:
-    """Return when a signed URL ends, as the URL itself states."""
-    query = parse_qs(urlsplit(url).query)
-    signed = datetime.strptime(query["X-Goog-Date"][0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    return UnixSeconds(int(signed.timestamp()) + int(query["X-Goog-Expires"][0]))
 
 
 @contextmanager

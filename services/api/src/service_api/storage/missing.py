@@ -4,7 +4,6 @@ Each is a row of ``defects``, as work is whose bytes were found to be others. A 
 are in the place that a kept envelope names. Only the active Submissions of final blocks are looked at.
 """
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from service_common.db import app as t
@@ -13,13 +12,12 @@ from service_common.db.engine import reading, writing
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import is_newest
 from service_common.log import get_logger
-from sqlalchemy import Connection, Engine, RowMapping, and_, delete, func, select, tuple_
+from sqlalchemy import Connection, Select, and_, delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.storage.gcs import GcsStore
 from service_api.storage.pending import is_its_envelope
 
-AT_A_TIME: Final = 1_000
 _LOGGED: Final = 20
 _WORK: Final = ("bounty_id", "solver", "submission_commitment")
 
@@ -33,11 +31,21 @@ def note_missing(source: FactSource, store: GcsStore) -> int:
     found = store.list(f"submissions/{source.chain_id}/{source.hub_address}/")
     generations = {info.locator: info.generation for info in found if info.byte_length}
     missing: list[dict[str, Any]] = []
-    for works in _recorded(source.engine, final):
-        lacking = [work for work in works if work["storage_locator"] not in generations]
-        missing += [{name: work[name] for name in _WORK} for work in lacking]
-        here = [work for work in works if generations.get(work["storage_locator"]) == work["generation"] is not None]
-        _write(source.engine, lacking, here)
+    its_key = tuple_(*(t.defects.c[name] for name in _WORK))
+    with reading(source.engine) as connection:
+        for works in connection.execute(_recorded(final)).mappings().partitions():
+            lacking, here = [], []
+            for work in works:
+                key, found_there = {name: work[name] for name in _WORK}, generations.get(work["storage_locator"])
+                if found_there is None:
+                    lacking.append(key)
+                elif found_there == work["generation"]:
+                    here.append(tuple(key.values()))
+            with writing(source.engine) as writer:
+                if lacking:
+                    writer.execute(insert(t.defects).values(lacking).on_conflict_do_nothing())
+                writer.execute(delete(t.defects).where(its_key.in_(here)))
+            missing += lacking
     if missing:
         log.error("recorded work is missing", count=len(missing), works=missing[:_LOGGED])
     return len(missing)
@@ -50,43 +58,15 @@ def count_missing(connection: Connection) -> int:
     return connection.execute(active.where(is_newest(h.submissions, "solver"))).scalar_one()
 
 
-def _recorded(engine: Engine, final: int) -> Iterator[list[RowMapping]]:
-    """Yield the active Submissions of final blocks, each with its envelope's place and the generation
-    verified there.
+def _recorded(final: int) -> Select[Any]:
+    """Select the active Submissions of final blocks, each with its envelope's place and the generation verified there,
+    to be read a thousand at a time.
     """
     s, e, v = h.submissions.c, t.submission_envelopes.c, t.verified_objects.c
     verified = select(func.max(v.generation)).where(v.storage_locator == e.storage_locator).scalar_subquery()
-    of_work = (
-        *(s[name] for name in _WORK),
-        e.storage_locator,
-        verified.label("generation"),
-        s.block_number,
-        s.log_index,
-    )
-    place = tuple_(s.block_number, s.log_index)
-    some = (
-        select(*of_work)
+    return (
+        select(*(s[name] for name in _WORK), e.storage_locator, verified.label("generation"))
         .outerjoin_from(h.submissions, t.submission_envelopes, is_its_envelope())
         .where(is_newest(h.submissions, "solver"), s.block_number <= final)
-        .order_by(s.block_number, s.log_index)
-        .limit(AT_A_TIME)
+        .execution_options(yield_per=1_000)
     )
-    following = some
-    while True:
-        with reading(engine) as connection:
-            rows = list(connection.execute(following).mappings())
-        if rows:
-            yield rows
-        if len(rows) < AT_A_TIME:
-            return
-        following = some.where(place > (rows[-1]["block_number"], rows[-1]["log_index"]))
-
-
-def _write(engine: Engine, lacking: list[RowMapping], here: list[RowMapping]) -> None:
-    key = tuple_(*(t.defects.c[name] for name in _WORK))
-    with writing(engine) as connection:
-        if lacking:
-            rows = [{name: work[name] for name in _WORK} for work in lacking]
-            connection.execute(insert(t.defects).values(rows).on_conflict_do_nothing())
-        if here:
-            connection.execute(delete(t.defects).where(key.in_([tuple(work[name] for name in _WORK) for work in here])))

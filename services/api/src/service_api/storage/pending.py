@@ -6,6 +6,7 @@ knows may add to it: they hold ether or code, or have sent a transaction. What t
 always has a place.
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
@@ -13,6 +14,7 @@ from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, hex_bytes, quantity
 from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address
+from prometheus_client.core import GaugeMetricFamily, Metric
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
@@ -91,6 +93,19 @@ def count_pending(engine: Engine, kind: Pending) -> int:
     waiting = select(func.coalesce(func.sum(pending), 0)).where(pending.is_not(None))
     with reading(engine) as connection:
         return int(connection.execute(waiting).scalar_one())
+
+
+def pending_figures(engine: Engine, most: int) -> Iterator[Metric]:
+    """Yield how much there is of what is kept for strangers, as a part of what is kept at most."""
+    family = GaugeMetricFamily(
+        "service_pending_ratio",
+        "Part of what is kept at most that is taken by `envelopes` which the Hub does not "
+        "record and by `pages` which nobody funded",
+        labels=["kind"],
+    )
+    for kind in Pending:
+        family.add_metric([kind], count_pending(engine, kind) / most)
+    yield family
 
 
 def settle_pending(engine: Engine) -> int:

@@ -25,31 +25,17 @@ class StorageSettings:
     credentials: str | None = field(default=None, repr=False)
 
 
-def read_storage_settings(reader: EnvironmentReader, bucket: str) -> StorageSettings:
-    """Read the settings of a process that reaches ``bucket`` itself; mistakes are collected by ``reader``."""
-    return StorageSettings(
-        bucket=bucket,
-        endpoint=read_storage_endpoint(reader),
-        credentials=reader.optional(
-            "SERVICE_STORAGE_CREDENTIALS",
-            parse_credentials,
-            None,
-            "the JSON key of a service account",
-            shown="workload identity",
-        ),
-    )
-
-
-def read_bucket(reader: EnvironmentReader) -> str:
-    """Read the bucket of the ciphertexts."""
+def read_storage_settings(reader: EnvironmentReader, *, with_account: bool) -> StorageSettings:
+    """Read the settings of a process that names the bucket to browsers, and reaches it itself if it has an account."""
     about = "the bucket for ciphertexts, which the pages let browsers reach"
-    return reader.required("SERVICE_STORAGE_BUCKET", parse_bucket, about)
-
-
-def read_storage_endpoint(reader: EnvironmentReader) -> str | None:
-    """Read another endpoint with the storage's interface; None for Google's."""
+    bucket = reader.required("SERVICE_STORAGE_BUCKET", parse_bucket, about)
     about = "another endpoint with the same interface"
-    return reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None, about, shown="Google's")
+    endpoint = reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None, about, shown="Google's")
+    if not with_account:
+        return StorageSettings(bucket, endpoint)
+    about, name = "the JSON key of a service account", "SERVICE_STORAGE_CREDENTIALS"
+    key = reader.optional(name, parse_credentials, None, about, shown="workload identity")
+    return StorageSettings(bucket, endpoint, key)
 
 
 def parse_bucket(text: str) -> str:

@@ -31,7 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from service_api.bounties.matching import HAS_PAGE
-from service_api.moderation.texts import page_reason, page_since
+from service_api.moderation.texts import page_notice
 
 _OF_LOG: Final = ("block_number", "log_index")
 
@@ -81,7 +81,7 @@ def _decision(c: ReadOnlyColumnCollection[str, Any], prefix: str = "") -> tuple[
 
 def _bounties() -> Select[Any]:
     b, f, is_open, texts = t.bounties.c, t.finalizations.c, t.open_bounties.c, challenge_summaries.c
-    is_award = f.outcome == Outcome.AWARDED.number
+    is_award, notice = f.outcome == Outcome.AWARDED.number, page_notice(b.spec_commitment, b.poster)
     return _shown(
         t.bounties,
         ("bounty_id",),
@@ -111,8 +111,8 @@ def _bounties() -> Select[Any]:
         texts.title,
         texts.summary,
         texts.tags,
-        page_reason(b.spec_commitment, b.poster).label("withheld_reason"),
-        page_since(b.spec_commitment, b.poster).label("withheld_since"),
+        notice[0].as_string().label("withheld_reason"),
+        cast(notice[1].as_string(), BigInteger).label("withheld_since"),
         is_open.bounty_id.label("open_id"),
         f.bounty_id.label("final_id"),
         f.block_number.label("settled_block"),

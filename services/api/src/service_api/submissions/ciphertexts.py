@@ -8,16 +8,21 @@ than the request's bound, or comes while this process hashes as much as it may, 
 and the caller gets 503 ``storage_verification_pending`` and comes back.
 """
 
+import hashlib
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from enum import StrEnum
 from threading import BoundedSemaphore
 from typing import Final
 
 from bounty_protocol.domain.envelope import CiphertextReference
 from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import Bytes32
+from prometheus_client import Counter
 from redis import Redis
 from redis.exceptions import RedisError
+from service_common.counters import counter_by
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.jobs import JobKind, QueueName, enqueue, is_running, message
@@ -25,10 +30,8 @@ from service_common.log import get_logger
 from sqlalchemy import Engine, delete, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
-from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
 from service_api.storage.gcs import GcsStore, ObjectInfo
 from service_api.storage.pending import is_active, is_recorded
-from service_api.storage.verify import Verification, verify_object
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
@@ -47,6 +50,28 @@ _USUAL_SPEED: Final = 50_000_000
 """Bytes in a second: only to estimate when to try again."""
 
 log = get_logger(__name__)
+
+
+class Verification(StrEnum):
+    """The verified facts of one generation of an object: whether its bytes have the stated length and SHA-256.
+
+    The uploader's claims and the storage's own checksums prove nothing here.
+    """
+
+    MATCHES = "matches"
+    DIFFERS = "differs"
+    UNFINISHED = "unfinished"
+
+
+CIPHERTEXTS: Final = counter_by(
+    "result",
+    Verification,
+    "service_ciphertexts_total",
+    "Uploaded ciphertexts hashed, by result; `unfinished` ones continue in the queue",
+)
+CIPHERTEXT_BYTES: Final = Counter(
+    "service_ciphertext_bytes_total", "Bytes of uploaded ciphertexts that match the announced ones"
+)
 
 
 class Ciphertexts:
@@ -126,9 +151,8 @@ class Ciphertexts:
         )
         CIPHERTEXTS.labels(result.value).inc()
         if result is Verification.MATCHES:
-            if keep_verified(self.engine, info, wanted):  # else another process hashed it in the meantime
-                CIPHERTEXT_BYTES.inc(wanted.byte_length)
-            _forget_lost(self.engine, info.locator)
+            CIPHERTEXT_BYTES.inc(wanted.byte_length)
+            _keep_verified(self.engine, info, wanted)
         elif result is Verification.DIFFERS:
             lengths = {"byte_length": info.byte_length, "announced": wanted.byte_length}
             log.warning("bytes other than announced", locator=info.locator, **lengths)
@@ -197,13 +221,36 @@ class Ciphertexts:
             return False
 
 
-def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference) -> bool:
-    """Store that this generation holds these bytes; return whether that was new."""
-    v = t.verified_objects
-    row = {"sha256": wanted.sha256, "byte_length": wanted.byte_length}
-    kept = insert(v).values(storage_locator=info.locator, generation=info.generation, **row)
+def verify_object(
+    store: GcsStore,
+    info: ObjectInfo,
+    *,
+    sha256: Bytes32,
+    byte_length: int,
+    keep_going: Callable[[], bool] = lambda: True,
+) -> Verification:
+    """Compare one generation with what it should be, in constant memory; ``keep_going`` is called before each chunk."""
+    if info.encoded or info.byte_length != byte_length:
+        return Verification.DIFFERS
+    digest, length = hashlib.sha256(), 0
+    for chunk in store.read(info):
+        digest.update(chunk)
+        length += len(chunk)
+        if length < byte_length and not keep_going():
+            return Verification.UNFINISHED
+    is_right = length == byte_length and "0x" + digest.hexdigest() == sha256
+    return Verification.MATCHES if is_right else Verification.DIFFERS
+
+
+def _keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference) -> None:
+    """Store that this generation holds these bytes, and that the work at its locator is not lost any more."""
+    row = {"generation": info.generation, "sha256": wanted.sha256, "byte_length": wanted.byte_length}
+    kept = insert(t.verified_objects).values(storage_locator=info.locator, **row)
+    d, e = t.defects.c, t.submission_envelopes.c
+    named = exists().where(e.storage_locator == info.locator, *(d[name] == e[name] for name in _WORK))
     with writing(engine) as connection:
-        return connection.execute(kept.on_conflict_do_nothing().returning(v.c.generation)).first() is not None
+        connection.execute(kept.on_conflict_do_nothing())
+        connection.execute(delete(t.defects).where(named))
 
 
 def _note_lost(engine: Engine, locator: str) -> bool:
@@ -218,14 +265,6 @@ def _note_lost(engine: Engine, locator: str) -> bool:
             connection.execute(insert(t.defects).values(lost).on_conflict_do_nothing())
             log.warning("sealed work is lost", locator=locator)
     return bool(works)
-
-
-def _forget_lost(engine: Engine, locator: str) -> None:
-    """Note that the bytes at this locator are right, as after its Solver uploaded them again."""
-    d, e = t.defects.c, t.submission_envelopes.c
-    named = exists().where(e.storage_locator == locator, *(d[name] == e[name] for name in _WORK))
-    with writing(engine) as connection:
-        connection.execute(delete(t.defects).where(named))
 
 
 def _wrong_key(info: ObjectInfo) -> str:

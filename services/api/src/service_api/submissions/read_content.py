@@ -20,6 +20,7 @@ from typing import Final
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.commitments import submission_commitment
 from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.shapes import to_json
@@ -39,9 +40,9 @@ from service_common.recent import Recent
 from service_common.web.callers import CallerBudgets, Callers
 from service_common.web.parsing import load_json
 from service_common.web.problems import item_error, retry_after_of
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
-from service_api.storage.gcs import DownloadTarget
+from service_api.storage.gcs import SignedUrl
 from service_api.submissions.ciphertexts import Ciphertexts
 
 CONTENTS_SECONDS: Final = 10.0
@@ -67,14 +68,6 @@ class _KeptContent:
 
 
 @dataclass(frozen=True, slots=True)
-class _KeptDownload:
-    """A download URL, and the generation that it names."""
-
-    generation: int
-    target: DownloadTarget
-
-
-@dataclass(frozen=True, slots=True)
 class _Stored:
     """A recorded Submission without its ciphertext."""
 
@@ -83,7 +76,7 @@ class _Stored:
     text: str
     active: bool
 
-    def content(self, target: DownloadTarget) -> SubmissionContent:
+    def content(self, target: SignedUrl) -> SubmissionContent:
         return SubmissionContent(
             envelope=self.text,
             submission_commitment=self.commitment,
@@ -100,8 +93,10 @@ class Contents:
     def __init__(self, source: FactSource, ciphertexts: Ciphertexts, callers: Callers, limits: CallerBudgets) -> None:
         self._source, self._ciphertexts, self._callers, self._limits = source, ciphertexts, callers, limits
         self._contents: Recent[tuple[BountyId, Bytes32], _KeptContent] = Recent(CONTENT_SECONDS, MAX_KEPT, source.clock)
-        self._downloads: Recent[str, _KeptDownload] = Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, source.clock)
-        """Download URLs by storage locator: none is returned that has less than half its life left."""
+        self._downloads: Recent[tuple[str, int], SignedUrl] = Recent(
+            DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, source.clock
+        )
+        """Download URLs by storage locator and generation: none is returned that has less than half its life left."""
 
     def read(self, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
         """Return the JSON body of ``content``. It is cached for a moment; each reader is checked against it."""
@@ -151,18 +146,14 @@ class Contents:
             else:
                 yield ContentOrError(each.commitment, each.content(target))
 
-    def _download(self, ciphertext: CiphertextReference, *, may_hash: bool) -> DownloadTarget:
-        """Return the cached URL, if the storage still has what it names; else a new one."""
+    def _download(self, ciphertext: CiphertextReference, *, may_hash: bool) -> SignedUrl:
+        """Return a URL of what the storage has now, the cached one if there is one."""
         locator = ciphertext.storage_locator
         generation = self._ciphertexts.generation_of(ciphertext, may_hash=may_hash)
-
-        def sign() -> _KeptDownload:
-            lifetime = DOWNLOAD_LIFETIME_SECONDS
-            target = self._ciphertexts.store.sign_download(locator, generation=generation, lifetime=lifetime)
-            return _KeptDownload(generation, target)
-
-        kept = self._downloads.get(locator, sign)
-        return (kept if kept.generation == generation else sign()).target
+        lifetime, store = DOWNLOAD_LIFETIME_SECONDS, self._ciphertexts.store
+        return self._downloads.get(
+            (locator, generation), lambda: store.sign_download(locator, generation=generation, lifetime=lifetime)
+        )
 
 
 def _require_reader(
@@ -178,8 +169,27 @@ def _require_reader(
 
 
 def _stored(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> _Stored:
-    envelope, text = _envelope(facts.connection, bounty.bounty_id, commitment)
-    return _Stored(commitment, envelope, text, _is_active(facts, bounty, envelope.solver_address, commitment))
+    """Return a recorded Submission whose stored envelope hashes to the commitment; 404 if it was never recorded, or is
+    replaced. The envelope names its Solver, even if others recorded the same commitment.
+    """
+    c = t.submission_envelopes.c
+    found = select(c.content).where(c.bounty_id == bounty.bounty_id, c.submission_commitment == commitment)
+    content = facts.connection.execute(found).scalar()
+    if content is None:
+        raise _not_found()
+    text = bytes(content)
+    if submission_commitment(text) != commitment:
+        message = "The stored envelope does not hash to the Submission's commitment."
+        raise ServiceError("solver_submission_content_invalid", message)
+    envelope = parse_envelope(text)
+    history = read_submission_history(facts.connection, bounty.bounty_id, envelope.solver_address)
+    is_active = bool(history) and history[-1].event.submission_commitment == commitment
+    if not is_active and (
+        not any(submission.event.submission_commitment == commitment for submission in history)
+        or facts.head.is_finalized(history[-1].origin.block_number)
+    ):
+        raise _not_found()
+    return _Stored(commitment, envelope, text.decode(), is_active)
 
 
 def _stored_or_error(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> _Stored | ContentOrError:
@@ -194,43 +204,6 @@ def _refused(commitment: Bytes32, error: ServiceError) -> ContentOrError:
     if error.code not in _OF_ONE:
         raise error
     return ContentOrError(commitment, None, item_error(error), retry_after_of(error))
-
-
-def _is_active(facts: HubFacts, bounty: Bounty, solver: Address, commitment: Bytes32) -> bool:
-    """Return whether this Solver's Submission is still the active one; 404 if it was never recorded, or is replaced."""
-    history = read_submission_history(facts.connection, bounty.bounty_id, solver)
-    if not any(submission.event.submission_commitment == commitment for submission in history):
-        raise _not_found()
-    if history[-1].event.submission_commitment == commitment:
-        return True
-    if facts.head.is_finalized(history[-1].origin.block_number):
-        raise _not_found()
-    return False
-
-
-def _envelope(connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> tuple[Envelope, str]:
-    """Return the stored envelope that hashes to the commitment: it names its Solver, even if others recorded the same
-    commitment.
-    """
-    c = t.submission_envelopes.c
-    stored = connection.execute(
-        select(c.content, c.solver).where(c.bounty_id == bounty_id, c.submission_commitment == commitment)
-    ).first()
-    if stored is None:
-        raise _not_found()
-    text = bytes(stored.content)
-    try:
-        envelope = parse_envelope(text)
-    except ServiceError as error:
-        raise _altered() from error
-    if envelope.commitment() != commitment or envelope.solver_address != stored.solver:
-        raise _altered()
-    return envelope, text.decode()
-
-
-def _altered() -> ServiceError:
-    message = "The stored envelope does not hash to the Submission's commitment."
-    return ServiceError("solver_submission_content_invalid", message)
 
 
 def _not_found() -> ServiceError:

@@ -49,7 +49,7 @@ def make_upload_target(
     )
     return UploadTarget(
         upload_url=target.url,
-        upload_method=target.method,
+        upload_method="PUT",
         upload_headers=dict(target.headers),
         expires_at=Timestamp(iso_utc(target.expires_at)),
         storage_locator=locator,

@@ -18,6 +18,7 @@ from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
 from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32, UnixSeconds
+from prometheus_client import Counter
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
@@ -25,9 +26,9 @@ from service_common.db.hub_facts import FactSource, HubFacts
 from sqlalchemy import Connection, Engine, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from service_api.metrics import VERDICTS
 from service_api.moderation.texts import verdict_notice, verdict_withheld, withheld_of
 
+VERDICTS: Final = Counter("service_written_verdicts_total", "Written Verdicts stored for the first time")
 _CODE: Final = "invalid_written_verdict"
 MAX_UNRECORDED_VERDICTS: Final = 8
 """Documents of a Guardian for a bounty that the Hub does not record."""
