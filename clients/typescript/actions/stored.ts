@@ -3,13 +3,15 @@
 import { ServiceError } from "../src/acting.js";
 import { t } from "./words.js";
 
-/** Refuses a browser that keeps no files for a page, as private windows of some do not. */
+/** Refuses a browser that keeps no files for a page, as private windows of some do not, or that has no such API at all. */
 export async function requireFiles(): Promise<void> {
-  await navigator.storage.getDirectory().catch(() => {
+  try {
+    await navigator.storage.getDirectory();
+  } catch {
     throw new ServiceError("no_files", t`This browser lets no page keep files, as in a private window: sealed work would be lost when you close it.`, {
       nextAction: t`Use a window that is not private.`,
     });
-  });
+  }
 }
 
 /** What is kept under a name; undefined where it is not there any more. */
