@@ -41,15 +41,14 @@ export async function makeContext(settings: Settings, wallet: Wallet): Promise<C
   const { deployment, apiUrl } = settings;
   const account = wallet.address;
   const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
-  const node = new Node(wallet, deployment.hubAddress);
   const signal = AbortSignal.timeout(OPTIONAL_MILLISECONDS);
   const [token, journal, drafts, stated] = await Promise.all([
-    tokenOf({ node, hub }),
+    tokenOf({ node: new Node(wallet, hub.address), hub }),
     Journal.open(deployment, account),
     Journal.open(deployment),
     typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", { signal }))).catch(() => undefined),
   ]);
-  node.useToken(token);
+  const node = new Node(wallet, hub.address, token);
   if (typeof stated?.escrow_token?.address === "string") { // else a proxy may have answered
     const { address, symbol, decimals } = stated.escrow_token;
     refuseDifferences("deployment_mismatch", [

@@ -5,6 +5,7 @@
  */
 
 import { BaseError, ContractFunctionZeroDataError, createClient, custom, TransactionNotFoundError, TransactionReceiptNotFoundError } from "viem";
+import { withTimeout } from "viem";
 import type { Abi, Address, Block, Client, Hex, Log, PublicClient, TransactionReceipt } from "viem";
 import { call, getBlock, getBlockNumber, getCode, getContractEvents, getTransaction, getTransactionReceipt, readContract } from "viem/actions";
 import { eventsOf, hubAbi, RECENT_SECONDS, ServiceError } from "../src/acting.js";
@@ -12,7 +13,7 @@ import type { Act, ActCall, ActEvent } from "../src/acting.js";
 import { isCode } from "./answers.js";
 import { refusedBy, revertData } from "./refused.js";
 import type { Token } from "./text.js";
-import { AnsweredLate, chainOf, inTime, type Wallet } from "./wallet.js";
+import { chainOf, type Wallet } from "./wallet.js";
 import { t } from "./words.js";
 
 /** An event of the Hub that shows that something was done; `args` are its indexed values and others to compare. */
@@ -33,22 +34,25 @@ const LEAST_RANGE = 100n;
 /** A node that never answers ends no step: it is one that does not answer. */
 const MOST_MILLISECONDS = 30_000;
 
+/** No answer in time: what a wallet says itself is another error. */
+class AnsweredLate extends Error {}
+
 export class Node {
   readonly #client: Client;
   readonly #hub: Address;
-  #token: Token | undefined;
+  readonly #token: Token | undefined;
 
-  constructor(wallet: Pick<Wallet, "read" | "chainId">, hub: Address) {
+  /** Refusals name amounts in the `token`, in smallest units without one. */
+  constructor(wallet: Pick<Wallet, "read" | "chainId">, hub: Address, token?: Token) {
     const request = ({ method, params }: { method: string; params?: unknown }) =>
-      inTime(wallet.read(method, (params ?? []) as readonly unknown[]), MOST_MILLISECONDS);
+      withTimeout(() => wallet.read(method, (params ?? []) as readonly unknown[]), {
+        timeout: MOST_MILLISECONDS,
+        errorInstance: new AnsweredLate(),
+      });
     const chain = chainOf(wallet.chainId);
     const transport = custom({ request }, { retryCount: 0 });
     this.#client = createClient({ ...(chain && { chain, batch: { multicall: true } }), transport, cacheTime: 0 });
     this.#hub = hub;
-  }
-
-  /** Names amounts in this token from now on, in refusals. */
-  useToken(token: Token): void {
     this.#token = token;
   }
 
@@ -70,10 +74,10 @@ export class Node {
   }
 
   /** Gives an account's code; a delegated one's is its delegation. */
-  readonly getCode = (question: { readonly address: Address }) => this.#asked(getCode(this.#client, question));
+  readonly getCode: PublicClient["getCode"] = (question) => this.#asked(getCode(this.#client, question));
 
   /** Gives what a contract answers to a call; a refusal and a node that does not answer look alike here. */
-  readonly call = (question: { readonly to: Address; readonly data: Hex }) => this.#asked(call(this.#client, question));
+  readonly call: PublicClient["call"] = (question) => this.#asked(call(this.#client, question));
 
   /** Whether the node knows a transaction, mined or not. */
   async knows(hash: Hex): Promise<boolean> {

@@ -2,7 +2,7 @@
 
 import { compactSignatureToSignature, getTypesForEIP712Domain, hashTypedData, parseCompactSignature, parseSignature } from "viem";
 import { recoverAddress, ResourceUnavailableRpcError, serializeSignature, serializeTypedData, size, SwitchChainError } from "viem";
-import { UserRejectedRequestError } from "viem";
+import { UserRejectedRequestError, withTimeout } from "viem";
 import type { Address, Chain, Hex, TypedDataDefinition } from "viem";
 import { ServiceError } from "../src/acting.js";
 import { isCode } from "./answers.js";
@@ -165,31 +165,11 @@ export class Wallet {
   }
 }
 
-/** No answer in time: what a provider says itself is another error. */
-export class AnsweredLate extends Error {}
-
-/** The answer, or an error where it takes longer. */
-export async function inTime<Value>(question: Promise<Value>, milliseconds: number): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AnsweredLate()), milliseconds);
-  });
-  try {
-    return await Promise.race([question, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** A question that a wallet answers without its person, and so at once; one that hangs is told as that. */
-async function askedNobody(provider: Provider, method: string): Promise<unknown> {
-  try {
-    return await inTime(ask(provider, method), MOST_MILLISECONDS);
-  } catch (error) {
-    if (!(error instanceof AnsweredLate)) throw error;
-    const nextAction = t`Open the wallet and see whether it works, then reload this page.`;
-    throw new ServiceError("wallet_failed", t`The wallet does not answer.`, { nextAction });
-  }
+function askedNobody(provider: Provider, method: string): Promise<unknown> {
+  const nextAction = t`Open the wallet and see whether it works, then reload this page.`;
+  const errorInstance = new ServiceError("wallet_failed", t`The wallet does not answer.`, { nextAction });
+  return withTimeout(() => ask(provider, method), { timeout: MOST_MILLISECONDS, errorInstance });
 }
 
 async function ask(provider: Provider, method: string, params: readonly unknown[] = []): Promise<unknown> {

@@ -4,12 +4,12 @@
  * became of them is found by the Hub's events, whoever sent them and in whichever transaction (docs/typescript.md).
  */
 
-import { encodeFunctionData, erc20Abi } from "viem";
-import type { Address, BlockNumber, Chain, GetEventArgs, Hex, Log, PublicClient, Transport } from "viem";
+import { encodeFunctionData, erc20Abi, isAddressEqual, parseEventLogs } from "viem";
+import type { Abi, Address, BlockNumber, Chain, GetEventArgs, Hex, Log, PublicClient, Transport } from "viem";
 import { authorizationNonce } from "./commitments.js";
 import type { Terms } from "./commitments.js";
-import { hubCall, hubEvents } from "./hub.js";
-import type { EncodedCall, HubArguments, HubEvent, HubFunction, hubAbi } from "./hub.js";
+import { hubAbi, hubCall } from "./hub.js";
+import type { EncodedCall, HubArguments, HubFunction } from "./hub.js";
 import type { Deployment } from "./requests.js";
 
 /** A call for an account to make; `value` is in wei and always 0: no act on the Hub takes ether. */
@@ -173,9 +173,8 @@ export function eventsOf<name extends ActEvent>(
   { eventName, args }: Act<name>["expected"][number],
   logs: readonly Log[],
 ): readonly DoneEvent<name>[] {
-  const fits = (event: HubEvent): event is HubEvent & DoneEvent<name> =>
-    event.eventName === eventName && hasAll(event.args, args);
-  return hubEvents(hubAddress, logs).filter(fits);
+  const own = logs.filter(({ address }) => isAddressEqual(address, hubAddress));
+  return parseEventLogs<Abi, true, string>({ abi: hubAbi, eventName, args, logs: own }) as unknown as DoneEvent<name>[];
 }
 
 /**
@@ -216,14 +215,4 @@ function called<const name extends HubFunction>(
   args: HubArguments<name>,
 ): ActCall {
   return { ...hubCall(hubAddress, functionName, args), value: 0n };
-}
-
-function hasAll(args: object, wanted: Readonly<Record<string, string | bigint>>): boolean {
-  const shown = new Map<string, unknown>(Object.entries(args));
-  return Object.entries(wanted).every(([name, value]) => plain(shown.get(name)) === plain(value));
-}
-
-/** As it is compared: addresses are shown with a checksum in their letters' case. */
-function plain(value: unknown): unknown {
-  return typeof value === "string" ? value.toLowerCase() : value;
 }

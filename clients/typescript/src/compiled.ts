@@ -2,7 +2,7 @@
 
 import { createSHA256 } from "hash-wasm";
 import sodium from "libsodium-wrappers";
-import type { Primitives } from "./primitives.js";
+import type { Primitives } from "./fastest.js";
 
 /** Those of hash-wasm and libsodium. */
 export async function compiled(): Promise<Primitives> {

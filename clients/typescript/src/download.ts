@@ -61,34 +61,23 @@ async function* piecesFrom(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
   const limit = new TimeLimit(IDLE_MILLISECONDS, signal);
-  try {
-    yield* piecesWithin(limit, url, start, length);
-  } finally {
-    limit.close();
-  }
-}
-
-async function* piecesWithin(limit: TimeLimit, url: string, start: number, length: number): AsyncGenerator<Uint8Array> {
-  let response: Response;
   const rest = `bytes ${start}-${length - 1}/${length}`;
   try {
     const headers = start > 0 ? { Range: `bytes=${start}-` } : {};
-    response = await fetch(url, { headers, redirect: "error", signal: limit.signal });
-  } catch (cause) {
-    throw unreachable("the storage does not answer", cause);
-  }
-  const { body, status } = response;
-  const range = response.headers.get("Content-Range"); // null in a page that the storage's CORS rule does not show it
-  const isRest = status === 206 && (range ?? rest) === rest;
-  if (body === null || !(status === 200 || isRest)) {
-    await body?.cancel();
-    if (status >= 500) throw unreachable(`the storage answered ${status}`);
-    if (status === 206 || status === 416) throw mismatch(); // it has another file
-    const nextAction = "Get a new download address from the API and try again.";
-    throw new ServiceError("storage_refused", `the storage answered ${status}`, { status, nextAction });
-  }
-  let skip = status === 200 ? start : 0;
-  try {
+    const response = await fetch(url, { headers, redirect: "error", signal: limit.signal }).catch((cause: unknown) => {
+      throw unreachable("the storage does not answer", cause);
+    });
+    const { body, status } = response;
+    const range = response.headers.get("Content-Range"); // null in a page that the storage's CORS rule does not show it
+    const isRest = status === 206 && (range ?? rest) === rest;
+    if (body === null || !(status === 200 || isRest)) {
+      await body?.cancel();
+      if (status >= 500) throw unreachable(`the storage answered ${status}`);
+      if (status === 206 || status === 416) throw mismatch(); // it has another file
+      const nextAction = "Get a new download address from the API and try again.";
+      throw new ServiceError("storage_refused", `the storage answered ${status}`, { status, nextAction });
+    }
+    let skip = status === 200 ? start : 0;
     for await (const chunk of chunksOf(body)) {
       const piece = chunk.subarray(Math.min(skip, chunk.length));
       skip -= chunk.length - piece.length;
@@ -97,7 +86,9 @@ async function* piecesWithin(limit: TimeLimit, url: string, start: number, lengt
       limit.restart();
     }
   } catch (cause) {
-    throw unreachable("the storage ended the ciphertext early", cause);
+    throw cause instanceof ServiceError ? cause : unreachable("the storage ended the ciphertext early", cause);
+  } finally {
+    limit.close();
   }
 }
 

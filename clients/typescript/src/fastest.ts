@@ -1,11 +1,24 @@
 /**
- * The primitives as fast as they may run here: WebAssembly runs them about four times as fast as JavaScript; where it is
- * missing or a page's policy forbids it, they are noble's.
+ * The two primitives through which every byte passes that is sealed, as fast as they may run here: WebAssembly runs them
+ * about four times as fast as JavaScript; where it is missing or a page's policy forbids it, they are noble's.
  */
 
 import { chacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { sha256 } from "@noble/hashes/sha2.js";
-import type { Primitives } from "./primitives.js";
+
+/** An incremental SHA-256. */
+export interface Digest {
+  update(data: Uint8Array): void;
+  digest(): Uint8Array;
+}
+
+/** For one artifact. */
+export interface Primitives {
+  /** ChaCha20-Poly1305 (RFC 8439): the ciphertext and its tag of 16 bytes, in memory of their own. */
+  encrypt(key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array): Uint8Array;
+  /** Of nothing yet. */
+  readonly sha256: Digest;
+}
 
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 

@@ -1,6 +1,6 @@
 /** The Hub: what it pins for a bounty, checked, and the authorization with which a Poster funds one (docs/hub.md). */
 
-import { encodeFunctionData, parseAbi, parseEventLogs, recoverAddress } from "viem";
+import { encodeFunctionData, isAddressEqual, parseAbi, parseEventLogs, recoverAddress } from "viem";
 import type { Abi, Address, Chain, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ContractFunctionReturnType, ParseEventLogsReturnType, PublicClient, Transport } from "viem";
 import { authorizationNonce, guardianRosterHash } from "./commitments.js";
@@ -16,12 +16,7 @@ export { hubAbi } from "./generated/hub.js";
 export type HubReader = Pick<PublicClient<Transport, Chain | undefined>, "readContract">;
 
 /** What is read of an account: viem's public client, or part of it. */
-export interface AccountReader {
-  /** An account's code; undefined or `0x` where it has none. */
-  getCode(question: { readonly address: Address }): Promise<Hex | undefined>;
-  /** What a contract answers to a call; raises where it reverts. */
-  call(question: { readonly to: Address; readonly data: Hex }): Promise<{ readonly data?: Hex | undefined }>;
-}
+export type AccountReader = Pick<PublicClient<Transport, Chain | undefined>, "getCode" | "call">;
 
 /** An event of the Hub with the log that it was in: `eventName` says which, and what its `args` are. */
 export type HubEvent = ParseEventLogsReturnType<typeof hubAbi>[number];
@@ -189,6 +184,5 @@ export function hubCall<const name extends HubFunction>(
 
 /** The Hub's events among a receipt's logs, typed by their names; logs of other contracts are left out. */
 export function hubEvents(hubAddress: Address, logs: readonly Log[]): HubEvent[] {
-  const own = logs.filter((log) => log.address.toLowerCase() === hubAddress.toLowerCase());
-  return parseEventLogs({ abi: hubAbi, logs: own });
+  return parseEventLogs({ abi: hubAbi, logs: logs.filter(({ address }) => isAddressEqual(address, hubAddress)) });
 }

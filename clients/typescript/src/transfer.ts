@@ -78,15 +78,8 @@ export const PAUSES_MILLISECONDS: readonly number[] = [1_000, 4_000, 10_000];
 
 /** Waits before the attempt after so many fruitless ones; a signal ends it with its reason. */
 export async function paused(fruitless: number, signal: AbortSignal | undefined): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, PAUSES_MILLISECONDS[fruitless - 1]);
-    signal?.addEventListener("abort", end);
-    if (signal?.aborted === true) end();
-  });
+  const limit = new TimeLimit(PAUSES_MILLISECONDS[fruitless - 1] ?? 0, signal);
+  if (!limit.signal.aborted) await new Promise((resolve) => limit.signal.addEventListener("abort", resolve));
+  limit.close();
   signal?.throwIfAborted();
 }

@@ -1,0 +1,1 @@
+import{Ga as a,Ha as b,Ia as c,Ja as d}from"./chunk-ZTS4PWO4.js";import"./chunk-2HMZUUYX.js";import"./chunk-SQE76S5B.js";export{d as ccipRequest,c as offchainLookup,b as offchainLookupAbiItem,a as offchainLookupSignature};

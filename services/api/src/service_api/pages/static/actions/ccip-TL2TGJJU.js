@@ -1,1 +1,0 @@
-import{Fa as a,Ga as b,Ha as c,Ia as d}from"./chunk-XY7WKKUQ.js";import"./chunk-2HMZUUYX.js";import"./chunk-SQE76S5B.js";export{d as ccipRequest,c as offchainLookup,b as offchainLookupAbiItem,a as offchainLookupSignature};
