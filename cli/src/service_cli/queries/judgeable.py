@@ -1,7 +1,7 @@
 """A Guardian's pending work, read from the subgraph endpoint; advisory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
@@ -30,32 +30,30 @@ MOST_AWARDS = 1_000
 MOST_BOUNTIES = 20_000
 MOST_SUBMISSIONS = 100_000
 """Submissions of all bounties together: an endless answer is not read to its end."""
+BESIDE = 40
+"""Submissions that come with each bounty: of a page of bounties fewer rows than the endpoint answers (MAX_ROWS)."""
 LISTS, LIST_ROWS, LARGEST_LIST = 20, 4_800, 1_000
-"""Lists of Submissions in one query, their rows together, and those of one: the endpoint answers no more (MAX_ROWS)."""
-ROSTERS = """
-query Rosters($guardian: String!) {
-  _meta { block { timestamp } deployment hasIndexingErrors }
-  roster_members(where: {guardian_address: $guardian}, orderBy: version, orderDirection: desc, first: 500) { version }
-}
-"""
-JUDGEABLE = """
-query Judgeable($guardian: String!, $versions: [Integer!]!, $time: Integer!, $from: String!, $first: Int!) {
-  bounties(
-    where: {status: "open", reveal_at_lte: $time, roster_version_in: $versions, bounty_id_gte: $from}
-    orderBy: bounty_id, first: $first
-  ) {
-    bounty_id reveal_at judging_deadline
+"""Lists of further Submissions in one query, their rows together, and those of one: the endpoint answers no more."""
+OPEN = """
+  bounties(where: $open, orderBy: bounty_id, first: $first) {
+    bounty_id roster_version reveal_at judging_deadline
     verdicts(where: {guardian_address: $guardian}) { kind solver_address submission_commitment report_commitment }
+    submissions(orderBy: solver_address, first: $beside) { solver_address submission_commitment }
   }
-}
 """
-OWED = """
-query Owed($skip: Int!, $first: Int!) {
-  bounties(where: {outcome: "awarded"}, orderBy: bounty_id, orderDirection: desc, first: $first, skip: $skip) {
+AWARDED = """
+  awarded: bounties(where: {outcome: "awarded"}, orderBy: bounty_id, orderDirection: desc, first: $first, skip: $skip) {
     bounty_id roster_version winner_solver_address winner_submission_commitment
   }
-}
 """
+ROSTERS = """
+  _meta { block { timestamp } deployment hasIndexingErrors }
+  roster_members(where: {guardian_address: $guardian}, orderBy: version, orderDirection: desc, first: 500) { version }
+"""
+_OF_OPEN = "$guardian: String!, $open: Bounty_filter!, $first: Int!, $beside: Int!"
+JUDGEABLE = f"query Judgeable({_OF_OPEN}, $skip: Int!) {{{ROSTERS}{OPEN}{AWARDED}}}"
+MORE_OPEN = f"query Open({_OF_OPEN}) {{{OPEN}}}"
+MORE_AWARDED = f"query Awarded($first: Int!, $skip: Int!) {{{AWARDED}}}"
 
 
 def submissions_query(count: int) -> str:
@@ -71,12 +69,14 @@ def submissions_query(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OpenBounty:
-    """A bounty to judge, as the index has it; ``verdicts`` are this Guardian's, one at most."""
+    """An open bounty of the index with its first Submissions; ``verdicts`` are this Guardian's, one at most."""
 
     bounty_id: BountyId
+    roster_version: int
     reveal_at: UnixSeconds
     judging_deadline: UnixSeconds
     verdicts: tuple[IndexedVerdict, ...]
+    submissions: tuple[JudgeableSubmission, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ class WonBounty:
     """An award, as the index has it."""
 
     bounty_id: BountyId
+    roster_version: int
     winner_solver_address: Address
     winner_submission_commitment: Bytes32
 
@@ -99,7 +100,8 @@ class Judgeable:
 def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     """Run the command ``guardian:judgeable``."""
     subgraph, path = subgraph_of(settings)
-    found = _ask(subgraph, path, ROSTERS, {"guardian": guardian})
+    asked = {"guardian": guardian, "open": {"status": "open"}, "first": PAGE, "beside": BESIDE, "skip": 0}
+    found = _ask(subgraph, path, JUDGEABLE, asked)
     meta = _object(found, "_meta")
     hub = require_indexed(settings, subgraph, meta.get("deployment"))
     if meta.get("hasIndexingErrors"):
@@ -111,13 +113,12 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     if not versions:
         warn(f"{guardian} is not on any roster of this deployment; check the address and the network")
         return Judgeable((), ())
-    bounties = _bounties(subgraph, path, guardian, versions, now)
-    submissions = _submissions(subgraph, path, list(bounties))
+    bounties = _bounties(subgraph, path, guardian, _list(found, "bounties"), versions, now)
+    submissions = _submissions(subgraph, path, bounties)
     judged = tuple(
-        _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], now)
-        for bounty_id, bounty in bounties.items()
+        _print_bounty(settings, hub, guardian, bounty, submissions[bounty.bounty_id], now) for bounty in bounties
     )
-    owed = _print_owed(api_of(settings), subgraph, path, versions)
+    owed = _print_owed(api_of(settings), subgraph, path, _list(found, "awarded"), versions)
     if not bounties and not owed:
         known = "that the index knows of; check again once it has caught up" if lags(settings, now, indexed) else "now"
         say(f"nothing waits for this Guardian {known}")
@@ -125,45 +126,58 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
 
 
 def _bounties(
-    subgraph: ApiClient, path: str, guardian: Address, versions: list[object], now: int
-) -> dict[BountyId, OpenBounty]:
-    """Read every open bounty of these rosters past its reveal point, the next judging deadline first."""
-    found: dict[BountyId, OpenBounty] = {}
-    page, last = PAGE, 0
-    while page == PAGE and len(found) < MOST_BOUNTIES:
-        asked = {"guardian": guardian, "versions": versions, "time": now, "from": str(last + 1), "first": PAGE}
-        rows = _list(_ask(subgraph, path, JUDGEABLE, asked), "bounties")
+    subgraph: ApiClient, path: str, guardian: Address, rows: list[dict[str, object]], versions: list[object], now: int
+) -> list[OpenBounty]:
+    """List every open bounty of these rosters past its reveal point, the next judging deadline first.
+
+    ``rows`` are the first open bounties, of any roster and time: which ones count is known only with them.
+    """
+    found: list[OpenBounty] = []
+    condition = {"status": "open", "reveal_at_lte": now, "roster_version_in": versions}
+    asked: dict[str, object] = {"guardian": guardian, "first": PAGE, "beside": BESIDE}
+    seen, last = 0, 0
+    while True:
         bounties = [_read(OpenBounty, row) for row in rows]
         _require_next([last, *(one.bounty_id for one in bounties)], PAGE, "bounty_id")
-        found |= {one.bounty_id: replace(one, verdicts=one.verdicts[:1]) for one in bounties}
-        page, last = len(bounties), max(found, default=0)
-    if page == PAGE:
-        warn(f"only the oldest {len(found)} open bounties were checked")
-    return dict(sorted(found.items(), key=lambda item: item[1].judging_deadline))
+        found += [one for one in bounties if one.roster_version in versions and one.reveal_at <= now]
+        seen += len(bounties)
+        if len(bounties) < PAGE:
+            break
+        if seen >= MOST_BOUNTIES:
+            warn(f"only the oldest {len(found)} open bounties were checked")
+            break
+        last = bounties[-1].bounty_id
+        following = {"open": condition | {"bounty_id_gte": str(last + 1)}}
+        rows = _list(_ask(subgraph, path, MORE_OPEN, asked | following), "bounties")
+    return sorted(found, key=lambda one: one.judging_deadline)
 
 
 def _submissions(
-    subgraph: ApiClient, path: str, bounty_ids: list[BountyId]
+    subgraph: ApiClient, path: str, bounties: list[OpenBounty]
 ) -> dict[BountyId, list[JudgeableSubmission]]:
-    """Read each bounty's Submissions in pages, so that however many strangers make, no request is refused for its
-    size.
+    """Return each bounty's Submissions; read those after the first ones in pages, so that however many strangers make,
+    no request is refused for its size.
     """
-    found: dict[BountyId, list[JudgeableSubmission]] = {bounty_id: [] for bounty_id in bounty_ids}
-    waiting, count = [(bounty_id, "") for bounty_id in bounty_ids], 0
-    while waiting and count < MOST_SUBMISSIONS:
-        some, waiting = waiting[:LISTS], waiting[LISTS:]
+    found: dict[BountyId, list[JudgeableSubmission]] = {bounty.bounty_id: [] for bounty in bounties}
+    waiting: list[tuple[BountyId, str]] = []
+
+    def take(bounty_id: BountyId, after: str, page: Sequence[JudgeableSubmission], most: int) -> None:
+        _require_next([after, *(each.solver_address for each in page)], most, "solver_address")
+        found[bounty_id] += page
+        if len(page) == most:
+            waiting.append((bounty_id, page[-1].solver_address))
+
+    for bounty in bounties:
+        take(bounty.bounty_id, "", bounty.submissions, BESIDE)
+    while waiting and sum(map(len, found.values())) < MOST_SUBMISSIONS:
+        some, waiting[:LISTS] = waiting[:LISTS], []
         first = min(LIST_ROWS // len(some), LARGEST_LIST)
         asked: dict[str, object] = {"first": first}
         for n, (bounty_id, after) in enumerate(some):
             asked |= {f"b{n}": str(bounty_id), f"a{n}": after}
         data = _ask(subgraph, path, submissions_query(len(some)), asked)
         for n, (bounty_id, after) in enumerate(some):
-            page = [_read(JudgeableSubmission, each) for each in _list(data, f"s{n}")]
-            _require_next([after, *(each.solver_address for each in page)], first, "solver_address")
-            found[bounty_id] += page
-            count += len(page)
-            if len(page) == first:
-                waiting.append((bounty_id, page[-1].solver_address))
+            take(bounty_id, after, [_read(JudgeableSubmission, each) for each in _list(data, f"s{n}")], first)
     if waiting:
         some_of = ", ".join(str(bounty_id) for bounty_id, _ in waiting[:LISTS])
         warn(f"not all Submissions were checked, of bounty {some_of}")
@@ -211,26 +225,27 @@ def _is_of_others(
     return bool(here) and own.report_commitment not in here
 
 
-def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[object]) -> tuple[OwedDelivery, ...]:
-    """Print and return awarded bounties of this Guardian's rosters whose winning key nobody has delivered."""
+def _print_owed(
+    api: ApiClient, subgraph: ApiClient, path: str, awards: list[dict[str, object]], versions: list[object]
+) -> tuple[OwedDelivery, ...]:
+    """Print and return awarded bounties of this Guardian's rosters whose winning key nobody has delivered; ``awards``
+    are the newest.
+    """
     shown: list[OwedDelivery] = []
     for skip in range(0, MOST_AWARDS, PAGE):
-        bounties = _list(_ask(subgraph, path, OWED, {"skip": skip, "first": PAGE}), "bounties")
-        ours = (bounty for bounty in bounties if bounty.get("roster_version") in versions)
-        shown += [owed for bounty in ours if (owed := _owed(api, bounty)) is not None]
-        if len(bounties) < PAGE:
+        if skip:
+            awards = _list(_ask(subgraph, path, MORE_AWARDED, {"first": PAGE, "skip": skip}), "awarded")
+        for award in awards:
+            won = _read(WonBounty, award)
+            if won.roster_version in versions and not is_delivered(
+                api, str(won.bounty_id), won.winner_submission_commitment
+            ):
+                owed = OwedDelivery(won.bounty_id, won.winner_solver_address, won.winner_submission_commitment)
+                shown.append(emit(owed, f"service-cli guardian:deliver-key {won.bounty_id}"))
+        if len(awards) < PAGE:
             return tuple(shown)
     warn(f"only the newest {MOST_AWARDS} awards were checked")
     return tuple(shown)
-
-
-def _owed(api: ApiClient, bounty: dict[str, object]) -> OwedDelivery | None:
-    """Print and return the delivery of this winner's key, if nobody has made it."""
-    won = _read(WonBounty, bounty)
-    if is_delivered(api, str(won.bounty_id), won.winner_submission_commitment):
-        return None
-    owed = OwedDelivery(won.bounty_id, won.winner_solver_address, won.winner_submission_commitment)
-    return emit(owed, f"service-cli guardian:deliver-key {won.bounty_id}")
 
 
 def _ask(subgraph: ApiClient, path: str, query: str, variables: dict[str, object]) -> dict[str, object]:
