@@ -17,6 +17,7 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.text import printable
 
 T = TypeVar("T")
+S = TypeVar("S")
 LAG_LOOKS: Final = 6
 """How often two sources are asked that differ: one may be a few blocks behind the other."""
 LAG_SECONDS: Final = 1.0
@@ -24,15 +25,23 @@ _NOTHING_SIGNED: Final = "Nothing was signed. Find out which of the two is wrong
 
 
 class Fact(Enum):
-    """A fact that an act rests on, in words that continue "two sources say different things about"."""
+    """A fact that an act rests on, in words that continue "two sources say different things about", and the code where
+    they do."""
 
-    TIME = "the moment from which an authorization's hour is counted"
-    CONDITIONS = "the roster, fees and token that a bounty created now would pin"
-    UNFUNDED = "the bounties that this account has funded with this page"
-    TERMS = "a bounty's page, escrow and deadlines"
-    SUBMISSION = "which Submission is meant"
-    DELIVERY_KEY = "the key to which a winning key is sealed"
-    DONE = "what an earlier run reported as done"
+    TIME = ("the moment from which an authorization's hour is counted", "time_disagrees")
+    CONDITIONS = ("the roster, fees and token that a bounty created now would pin", "publication_mismatch")
+    UNFUNDED = ("the bounties that this account has funded with this page", "sources_disagree")
+    AUTHORIZATION_OVER = (
+        "whether an authorization signed for this page can still be used",
+        "authorization_outstanding",
+    )
+    TERMS = ("a bounty's page, escrow and deadlines", "read_model_mismatch")
+    REVEAL_POINT = ("the moment from which sealed work can be opened", "reveal_point_wrong")
+    ROSTER = ("the Guardians whose keys open sealed work", "read_model_mismatch")
+    SUBMISSION = ("which Submission is meant", "sources_disagree")
+    WINNER = ("the outcome of a bounty and its winner", "read_model_mismatch")
+    DELIVERY_KEY = ("the key to which a winning key is sealed", "sources_disagree")
+    DONE = ("what an earlier run reported as done", "sources_disagree")
 
 
 def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> T:
@@ -73,5 +82,5 @@ def _block_of_all(chain: ChainClient) -> BlockNumber:
 def disagreement(fact: Fact, one: str, other: str) -> CommandRefused:
     """Return the refusal that names two sources that disagree."""
     named = f"{printable(one, 150)} and {printable(other, 150)}"
-    message = f"{named[0].upper()}{named[1:]} say different things about {fact.value}."
+    message = f"{named[0].upper()}{named[1:]} say different things about {fact.value[0]}."
     return CommandRefused("sources_disagree", message, next_action=_NOTHING_SIGNED)
