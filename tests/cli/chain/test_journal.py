@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from bounty_protocol.types import Address, BlockNumber, ChainId
 from bounty_protocol.wire.reading import read
-from service_cli.chain.journal import JournalEntry, Records
+from service_cli.chain.journal import HubRecords, JournalEntry
 from service_cli.errors import CommandFailed, CommandRefused
 
-RECORDS = Records(ChainId(31337), Address("0x" + "ab" * 20))
+RECORDS = HubRecords(ChainId(31337), Address("0x" + "ab" * 20))
 
 
 @pytest.fixture(autouse=True)

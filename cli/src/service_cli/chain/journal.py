@@ -109,7 +109,7 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class HubRecords:
     """What this machine remembers of its work at one Hub: a folder for each piece, by the names of that."""
 
     chain_id: ChainId

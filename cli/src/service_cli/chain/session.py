@@ -33,7 +33,7 @@ from bounty_protocol.chain.rpc import (
 from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
-from service_cli.chain.journal import Journal, Records
+from service_cli.chain.journal import HubRecords, Journal
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandFailed, CommandRefused
@@ -186,9 +186,9 @@ class ChainClient:
         return self, *self.further
 
     @property
-    def records(self) -> Records:
+    def records(self) -> HubRecords:
         """What this machine remembers of its work at this Hub."""
-        return Records(self.chain_id, self.hub.address)
+        return HubRecords(self.chain_id, self.hub.address)
 
     @property
     def is_local(self) -> bool:

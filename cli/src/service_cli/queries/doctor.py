@@ -19,7 +19,7 @@ from service_cli.chain.token import shown_amount
 from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
-from service_cli.queries.listing import INDEX_STATE, IndexAnswer, deployment
+from service_cli.queries.listing import INDEX_STATE, SubgraphAnswer, deployment
 from service_cli.queries.status_events import DoctorCheck
 from service_cli.ui.output import emit
 from service_cli.ui.text import duration, moment
@@ -137,7 +137,7 @@ def _api(settings: Settings) -> str:
 
 
 def _subgraph(settings: Settings) -> str:
-    index = subgraph_of(settings).query(IndexAnswer, f"{{ {INDEX_STATE} }}", {}, patient=False).index
+    index = subgraph_of(settings).query(SubgraphAnswer, f"{{ {INDEX_STATE} }}", {}, patient=False).index
     if index.has_errors:
         message = "The subgraph endpoint reports errors."
         raise CommandRefused("subgraph_unusable", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")

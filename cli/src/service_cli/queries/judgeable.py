@@ -8,7 +8,7 @@ from typing import TypeVar
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
-from service_cli.chain.journal import VERDICT_RECORDED, VERDICT_SIGNED, Records
+from service_cli.chain.journal import VERDICT_RECORDED, VERDICT_SIGNED, HubRecords
 from service_cli.config.settings import Settings
 from service_cli.queries.judgeable_events import (
     REPLACED,
@@ -17,7 +17,7 @@ from service_cli.queries.judgeable_events import (
     JudgeableSubmission,
     OwedDelivery,
 )
-from service_cli.queries.listing import INDEX_STATE, IndexState, lags, present_time, require_indexed
+from service_cli.queries.listing import INDEX_STATE, SubgraphState, lags, present_time, require_indexed
 from service_cli.queries.next_steps import judging, watching
 from service_cli.ui.output import emit, say, warn
 
@@ -110,10 +110,10 @@ class Awards:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class JudgeableAnswer:
     """All that is asked first."""
 
-    index: IndexState
+    index: SubgraphState
     seats: tuple[Seat, ...]
     bounties: tuple[OpenBounty, ...]
     awarded: tuple[WonBounty, ...]
@@ -131,7 +131,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     """Run the command ``guardian:judgeable``."""
     subgraph = subgraph_of(settings)
     asked = {"guardian": guardian, "open": {"status": "open"}, "first": PAGE, "beside": BESIDE, "skip": 0}
-    found = subgraph.query(Pending, JUDGEABLE, asked)
+    found = subgraph.query(JudgeableAnswer, JUDGEABLE, asked)
     hub, indexed = require_indexed(settings, subgraph, found.index.deployment), found.index.block.timestamp
     if found.index.has_errors:
         warn("warning: the index reports errors; check on chain before judging")
@@ -142,7 +142,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
         return Judgeable((), ())
     bounties = _bounties(subgraph, guardian, found.bounties, versions, now)
     submissions = _submissions(subgraph, bounties)
-    records = Records(settings.chain_id, hub)
+    records = HubRecords(settings.chain_id, hub)
     judged = tuple(_print_bounty(records, guardian, each, submissions[each.bounty_id], now) for each in bounties)
     owed = _print_owed(api_of(settings), subgraph, found.awarded, versions)
     if not bounties and not owed:
@@ -214,7 +214,7 @@ def _require_next(subgraph: ApiClient, keys: Sequence[K], most: int, name: str) 
 
 
 def _print_bounty(
-    records: Records,
+    records: HubRecords,
     guardian: Address,
     bounty: OpenBounty,
     work: list[JudgeableSubmission],
@@ -235,7 +235,7 @@ def _print_bounty(
     return emit(event, judging(bounty_id, has_unopened=bool(unopened)) if is_open else watching(bounty_id))
 
 
-def _is_of_others(records: Records, guardian: Address, bounty_id: BountyId, own: IndexedVerdict) -> bool:
+def _is_of_others(records: HubRecords, guardian: Address, bounty_id: BountyId, own: IndexedVerdict) -> bool:
     """Return whether this machine signed or recorded a Verdict and this is a different one."""
     names, here = ("verdict", str(bounty_id), guardian), set[str]()
     for *_, report in records.below(*names):

@@ -30,7 +30,7 @@ LAG_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedBlock:
+class SubgraphBlock:
     """The newest block of an index."""
 
     number: BlockNumber
@@ -38,19 +38,19 @@ class IndexedBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexState:
+class SubgraphState:
     """How far an index is, and of which Hub."""
 
-    block: IndexedBlock
+    block: SubgraphBlock
     deployment: str
     has_errors: bool
 
 
 @dataclass(frozen=True, slots=True)
-class IndexAnswer:
+class SubgraphAnswer:
     """The answer to ``INDEX_STATE`` alone."""
 
-    index: IndexState
+    index: SubgraphState
 
 
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> tuple[ListedBounty, ...]:
