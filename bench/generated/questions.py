@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from service_cli.queries.judgeable import JUDGEABLE
+from service_cli.queries.judgeable import BESIDE, MORE_OPEN
 
 from bench.generated.bounties import BOUNTIES_OF_POSTER, GUARDIANS, Population, time_of
 from bench.generated.reading import Question
@@ -25,9 +25,9 @@ def questions(population: Population) -> Iterator[tuple[str, Sequence[Question]]
     yield "list", [_list("")]
     yield "detail", [Question(f"/api/bounties/{bounty}") for bounty in _open(population)]
     yield "search", [_list(f"search=rare{1 + _spread(whole - 2, variant)}") for variant in range(VARIANTS)]
-    given = {"time": time_of(population.last_block), "skip": 0, "first": JUDGED, "versions": [1], "from": "1"}
-    named = {key: value for key, value in given.items() if f"${key}:" in JUDGEABLE}
-    bodies = [{"query": JUDGEABLE, "variables": named | {"guardian": guardian}} for guardian in GUARDIANS]
+    judged = {"status": "open", "reveal_at_lte": time_of(population.last_block), "roster_version_in": [1]}
+    given = {"open": judged, "first": JUDGED, "beside": BESIDE}
+    bodies = [{"query": MORE_OPEN, "variables": given | {"guardian": guardian}} for guardian in GUARDIANS]
     yield "subgraph", [Question("/subgraph", json.dumps(body).encode()) for body in bodies]
 
 

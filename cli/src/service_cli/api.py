@@ -8,8 +8,8 @@ Answers are bounded in length and time and must have the shape of the route.
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from time import monotonic
@@ -78,11 +78,6 @@ class Peer:
         """Its name and host, never a path or a credential."""
         return f"{self.name} at {self.host}" if self.host else self.name
 
-    @property
-    def named_within(self) -> str:
-        """The same within a sentence."""
-        return f"{self.named[:1].lower()}{self.named[1:]}"
-
     def malformed(self, problem: str) -> CommandFailed:
         """Return the failure for an answer that does not have the route's shape; ``problem`` follows the name."""
         return CommandFailed(MALFORMED, f"{self.named}{problem}", next_action=f"Check {self.setting}.")
@@ -93,29 +88,6 @@ class Peer:
             return read(shape, value)
         except ValueError as error:
             raise self.malformed(f" gave an answer that the interface does not define: {error}.") from error
-
-
-class _Patience:
-    """Whether there is time for another attempt: from the first answer on.
-
-    The time that a wallet or a person takes to sign is no time of the service's.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._ends = seconds, 0.0
-
-    def begin(self) -> None:
-        self._ends = self._ends or monotonic() + self._seconds
-
-    def has_time_for(self, wait: float) -> bool:
-        return monotonic() + wait <= self._ends
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        began = monotonic()
-        yield
-        if self._ends:
-            self._ends += monotonic() - began
 
 
 API: Final = Peer("The API", "SERVICE_API_BASE_URL")
@@ -160,15 +132,10 @@ class ApiClient:
     ) -> None:
         self.base_url, self._chain, self._is_needed, self._hub = base_url, chain, is_needed, hub
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
-        self._ahead = 0
+        self._ahead, self._took = 0, 0.0
         self._used: dict[RequestToSign, set[BlockNumber]] = {}
         """The blocks that each request of this run was signed over."""
         self._http = TimelyHttp(ANSWER_SECONDS, timeout=TIMEOUT)
-
-    @property
-    def audience(self) -> str:
-        """The host as signatures name it: lowercased, with the port where it is not the scheme's default."""
-        return audience_of(self.base_url)
 
     def now(self) -> int:
         """Return the time by the ``Date`` of the latest answer; this machine's before there is any."""
@@ -178,17 +145,19 @@ class ApiClient:
         """Send a public read; unless ``patient``, do not retry an API that is not ready."""
         return self._read(lambda: self._request("GET", path, query or {}, b"", {}, reads=True), patient)
 
-    def post_json(self, path: str, body: object, *, patient: bool = True) -> Answer:
-        """Send a public query with a JSON body; ``patient`` as in ``get``."""
-        return self.post(path, json.dumps(body).encode(), "application/json", patient=patient)
-
-    def post(self, path: str, body: bytes, media_type: str, *, patient: bool = True) -> Answer:
-        """Send a public query with another body; ``patient`` as in ``get``."""
-        headers = {"Content-Type": media_type}
-        return self._read(lambda: self._request("POST", path, {}, body, headers, reads=True), patient)
+    def query(
+        self, shape: type[T], query: str, variables: Mapping[str, object], path: str = "", *, patient: bool = True
+    ) -> T:
+        """Ask the index in GraphQL and read its data as this shape; ``patient`` as in ``get``."""
+        body, headers = (
+            json.dumps({"query": query, "variables": variables}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        answer = self._read(lambda: self._request("POST", path, {}, body, headers, reads=True), patient)
+        return self.peer.read(shape, answer.json().get("data"))
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
-        return self._settle(attempt, (503,) if patient and self._is_needed else (), _Patience(PATIENCE_SECONDS))
+        return self._settle(attempt, (503,) if patient and self._is_needed else ())
 
     def signed(
         self,
@@ -203,20 +172,18 @@ class ApiClient:
         retry: tuple[int, ...] = (503,),
     ) -> Answer:
         """Send a protected request; sign it again for every attempt, each time over another block."""
-        request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
+        request = RequestToSign(method, path, urlencode(query or {}), body, audience_of(self.base_url))
         used = self._used.setdefault(request, set())
-        patience = _Patience(PATIENCE_SECONDS)
 
         def attempt() -> HttpAnswer:
             if used and isinstance(signer, ExternalSigner):
                 say("asking the wallet for another signature: each is valid for one attempt, and moves no money")
-            with patience.paused():
-                headers = {"Authorization": self._approve(signer, request, used, summary)}
+            headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
                 headers["Content-Type"] = media_type
             return self._request(method, path, query or {}, body, headers)
 
-        return self._settle(attempt, (401, *retry), patience)
+        return self._settle(attempt, (401, *retry))
 
     def _approve(self, signer: Signer, request: RequestToSign, used: set[BlockNumber], summary: str) -> str:
         if self._chain is None:
@@ -241,7 +208,7 @@ class ApiClient:
     ) -> HttpAnswer:
         """Make one exchange; a request that ``reads`` waits less long for the next bytes than one that starts work."""
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
-        timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
+        timeout, began = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None, monotonic()
         try:
             return self._http.exchange(
                 method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=headers, timeout=timeout
@@ -252,12 +219,16 @@ class ApiClient:
             code, message = f"{self.peer.code}_unreachable", f"{self.peer.named} did not answer: {unreachable(error)}."
             next_action = f"Check {self.peer.setting}, then run the command again."
             raise CommandFailed(code, message, next_action=next_action) from error
+        finally:
+            self._took = monotonic() - began
 
-    def _settle(self, attempt: Callable[[], HttpAnswer], retry: tuple[int, ...], patience: _Patience) -> Answer:
-        refused = 0
+    def _settle(self, attempt: Callable[[], HttpAnswer], retry: tuple[int, ...]) -> Answer:
+        """Return the first answer that is not to be retried. Only the API's own time and the waits count: a wallet or a
+        person may take long to sign.
+        """
+        refused, left = 0, PATIENCE_SECONDS
         while True:
             response = attempt()
-            patience.begin()
             # What an API of another Hub answers is refused, errors included; a proxy before it names none.
             served = response.headers.get(HUB_HEADER, "")[:100]
             if self._hub is not None and served and served.lower() != self._hub:
@@ -273,10 +244,11 @@ class ApiClient:
             seconds = response.retry_after
             wait = None if seconds is None else min(seconds, MAX_WAIT_SECONDS)
             retriable = response.status in retry and (response.status != 502 or wait is not None)
-            if not retriable or refused >= MAX_UNAUTHORIZED or not patience.has_time_for(wait or 1):
+            if not retriable or refused >= MAX_UNAUTHORIZED or (wait or 1) > left:
                 raise error
             say(f"{self.peer.name} answers {error.code}: {error.message} Trying again in {wait or 1} s.")
             pause(wait or 1)
+            left -= (wait or 1) + self._took
 
 
 def api_of(settings: Settings, chain: ChainClient | None = None, *, is_needed: bool = True) -> ApiClient:
@@ -285,11 +257,10 @@ def api_of(settings: Settings, chain: ChainClient | None = None, *, is_needed: b
     return ApiClient(settings.api_base_url(), chain, peer, is_needed=is_needed, hub=_hub_of(settings))
 
 
-def subgraph_of(settings: Settings) -> tuple[ApiClient, str]:
-    """Return a client of the subgraph's host, and the path to query."""
-    parts = urlsplit(settings.subgraph_endpoint())
+def subgraph_of(settings: Settings) -> ApiClient:
+    """Return a client of the subgraph, for queries."""
     peer = Peer("The subgraph", "SERVICE_SUBGRAPH_ENDPOINT", "subgraph")
-    return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer, hub=_hub_of(settings)), parts.path
+    return ApiClient(settings.subgraph_endpoint(), None, peer, hub=_hub_of(settings))
 
 
 def _hub_of(settings: Settings) -> str | None:

@@ -24,25 +24,29 @@ def test_judgeable_says_what_is_left_to_do(api: ApiTwin, guardian: Terminal, jud
     }
     found: dict[str, object] = {
         "bounty_id": judged.bounty,
+        "roster_version": 1,
         "reveal_at": 1_000,
         "judging_deadline": 2_000,
         "verdicts": [own],
+        "submissions": [{"solver_address": judged.solver, "submission_commitment": judged.commitment}],
     }
-    recorded = {"solver_address": judged.solver, "submission_commitment": judged.commitment}
+    sealed = {**found, "bounty_id": "1000", "reveal_at": 2**40}
+    of_others = {**found, "bounty_id": "1001", "roster_version": 9}
     award = {"bounty_id": won.bounty, "roster_version": 1, "winner_solver_address": won.solver}
     foreign = {"bounty_id": "77", "roster_version": 9, "winner_solver_address": won.solver}
 
+    asked: list[str] = []
+
     def index(request: Request) -> Reply:
-        query = str(request.json()["query"])
+        asked.append(str(request.json()["query"]))
         awards = [{**each, "winner_submission_commitment": won.commitment} for each in (award, foreign)]
-        bounties = awards if "Owed" in query else [found]
-        return as_json(
-            {"data": {**api.meta(), "roster_members": [{"version": 1}], "bounties": bounties, "s0": [recorded]}}
-        )
+        bounties = {"bounties": [found, sealed, of_others], "awarded": awards}
+        return as_json({"data": {**api.meta(), "seats": [{"version": 1}], **bounties}})
 
     api.scripts["subgraph"] = index
     words = ("guardian:judgeable", "--guardian-address", address)
     first = guardian.run(*words)
+    assert len(asked) == 1
     assert not api.approvals()
     assert guardian.run("guardian:judgeable").events == first.events  # of the key's own account
     assert first.names == ["guardian_judgeable.bounty", "guardian_judgeable.delivery_owed"]
@@ -73,23 +77,26 @@ def test_judgeable_says_what_is_left_to_do(api: ApiTwin, guardian: Terminal, jud
 ADDRESS = "0x" + "ab" * 20
 
 
-def numbered(count: int, start: int = 1) -> list[dict[str, object]]:
-    """That many bounties to judge."""
+def numbered(count: int, start: int = 1, sealed: int = 0) -> list[dict[str, object]]:
+    """That many bounties to judge, each with the first of its Submissions."""
+    facts = {"roster_version": 1, "reveal_at": 1, "judging_deadline": 2, "verdicts": []}
     return [
-        {"bounty_id": str(number), "reveal_at": 1, "judging_deadline": 2, "verdicts": []}
+        {**facts, "bounty_id": str(number), "submissions": sealed_by(sealed)} for number in range(start, start + count)
+    ]
+
+
+def sealed_by(count: int, start: int = 0) -> list[dict[str, object]]:
+    """That many Submissions, in the order of their Solvers."""
+    return [
+        {"solver_address": f"0x{number:040x}", "submission_commitment": f"0x{number:064x}"}
         for number in range(start, start + count)
     ]
 
 
-def sealed_by(count: int) -> list[dict[str, object]]:
-    """That many Submissions, in the order of their Solvers."""
-    return [
-        {"solver_address": f"0x{number:040x}", "submission_commitment": f"0x{number:064x}"} for number in range(count)
-    ]
-
-
 @pytest.mark.parametrize(
-    ("bounties", "submissions"), [(numbered(100), []), (numbered(1), sealed_by(1_000))], ids=["bounties", "submissions"]
+    ("bounties", "submissions"),
+    [(numbered(100), []), (numbered(1, sealed=40), sealed_by(1_000))],
+    ids=["bounties", "submissions"],
 )
 def test_index_that_repeats_a_page_fails(
     api: ApiTwin, guardian: Terminal, bounties: list[dict[str, object]], submissions: list[dict[str, object]]
@@ -100,7 +107,8 @@ def test_index_that_repeats_a_page_fails(
         asked.append(str(request.json()["query"]))
         assert len(asked) < 20
         lists: dict[str, object] = {f"s{number}": submissions for number in range(20)}
-        return as_json({"data": {**api.meta(), "roster_members": [{"version": 1}], "bounties": bounties, **lists}})
+        rows = {"bounties": bounties, "awarded": [], **lists}
+        return as_json({"data": {**api.meta(), "seats": [{"version": 1}], **rows}})
 
     api.scripts["subgraph"] = index
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS, code=1)
@@ -109,14 +117,16 @@ def test_index_that_repeats_a_page_fails(
 
 def test_endless_index_is_left_and_said(api: ApiTwin, guardian: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judgeable, "MOST_BOUNTIES", 200)
-    monkeypatch.setattr(judgeable, "MOST_SUBMISSIONS", 4_000)
+    monkeypatch.setattr(judgeable, "MOST_SUBMISSIONS", 12_000)
 
     def index(request: Request) -> Reply:
         asked = request.json()
-        query, variables = str(asked["query"]), cast("dict[str, str]", asked.get("variables") or {})
-        bounties = numbered(100, int(variables["from"])) if "Judgeable" in query else []
-        lists: dict[str, object] = {f"s{n}": sealed_by(int(variables.get("first", 0))) for n in range(20)}
-        return as_json({"data": {**api.meta(), "roster_members": [{"version": 1}], "bounties": bounties, **lists}})
+        query, variables = str(asked["query"]), cast("dict[str, int]", asked["variables"])
+        start = 1 if "Judgeable" in query else 101
+        bounties = [] if "Submissions" in query else numbered(100, start, sealed=40)
+        lists: dict[str, object] = {f"s{n}": sealed_by(variables["first"], start=40) for n in range(20)}
+        rows = {"bounties": bounties, "awarded": [], **lists}
+        return as_json({"data": {**api.meta(), "seats": [{"version": 1}], **rows}})
 
     api.scripts["subgraph"] = index
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)

@@ -12,12 +12,10 @@ from typing import Final
 
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
-from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient
 from service_cli.chain import agreement
 from service_cli.chain.agreement import Fact, agreed, disagreement
-from service_cli.chain.journal import journals_below, note_done
 from service_cli.chain.receipts import account_topic, earliest_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandRefused
@@ -36,6 +34,11 @@ class _FundedRow:
     bounty_id: BountyId
     authorization_nonce: Bytes32
     block_number: BlockNumber
+
+
+@dataclass(frozen=True, slots=True)
+class _FundedRows:
+    bounties: tuple[_FundedRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,12 @@ def escrows_of(
     ``sources_disagree`` if the API shows one that an endpoint's log lacks, or endpoints differ: one of them hides or
     invents an escrow. The API may be a few blocks behind the log.
     """
+    variables = {"poster": poster, "page": page, "first": MOST_LISTED}
     for look in range(agreement.LAG_LOOKS):
         if look:
             time.sleep(agreement.LAG_SECONDS)
-        listed, tip = _listed(api, poster, page), chain.tip()
+        rows = api.query(_FundedRows, FUNDED_QUERY, variables, "/subgraph").bounties
+        listed, tip = {(row.bounty_id, row.authorization_nonce): row.block_number for row in rows}, chain.tip()
         found = agreed(chain.at(tip), Fact.UNFUNDED, partial(_logged, poster, page, listed))
         if set(listed) <= {(escrow.bounty_id, escrow.nonce) for escrow in found}:
             break
@@ -72,7 +77,7 @@ def escrows_of(
         raise disagreement(Fact.UNFUNDED, chain.named, api.peer.named)
     for escrow in found:
         if (escrow.bounty_id, escrow.nonce) in listed and _is_final(chain, escrow, poster, page):
-            note_done(chain.chain_id, chain.hub.address, *_names(poster, page), str(escrow.bounty_id), escrow.nonce)
+            chain.records.note_done(*_names(poster, page), str(escrow.bounty_id), escrow.nonce)
     return found, tip
 
 
@@ -87,7 +92,7 @@ def escrows_hidden(chain: ChainClient, api: ApiClient, hidden: list[int]) -> Com
 def hidden_escrows(chain: ChainClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]) -> list[int]:
     """List the bounties that an earlier run saw in a final block and that no source shows now."""
     shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known}
-    seen = journals_below(chain.chain_id, chain.hub.address, *_names(poster, page))
+    seen = chain.records.below(*_names(poster, page))
     return sorted(int(bounty_id) for *_, bounty_id, nonce in seen if (bounty_id, nonce) not in shown)
 
 
@@ -119,14 +124,3 @@ def _logged(poster: Address, page: Bytes32, listed: _Listed, chain: ChainClient)
                 escrow = Escrow(event.bounty_id, event.authorization_nonce, log.tx_hash, log.block_number)
                 found[escrow.bounty_id] = escrow
     return tuple(found[bounty_id] for bounty_id in sorted(found))
-
-
-def _listed(api: ApiClient, poster: Address, page: Bytes32) -> _Listed:
-    variables = {"poster": poster, "page": page, "first": MOST_LISTED}
-    answer = api.post_json("/subgraph", {"query": FUNDED_QUERY, "variables": variables}).json()
-    try:
-        data = read(dict[str, object], answer["data"])
-        rows = read(tuple[_FundedRow, ...], data["bounties"])
-        return {(row.bounty_id, row.authorization_nonce): row.block_number for row in rows}
-    except (KeyError, ValueError) as error:
-        raise api.peer.malformed(" answered no list of this account's bounties.") from error

@@ -38,8 +38,6 @@ from service_cli.chain.journal import (
     VERDICT_SIGNED,
     Journal,
     JournalEntry,
-    journals_below,
-    was_opened,
 )
 from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, account_topic, bounty_topic
@@ -98,10 +96,6 @@ class Verdict:
         solver, submission = self.named or (None, None)
         return self.bounty_id, self.guardian, self.kind, solver, submission, self.report_commitment
 
-    def anchored(self, receipt: Receipt) -> AnchoredVerdict:
-        """Return the Verdict as recorded, with its transaction and block."""
-        return AnchoredVerdict(*self.names(), receipt.tx_hash, receipt.block_number)
-
     def call(self) -> ContractCall:
         """Return the call that records it."""
         (solver, submission), summary = self.pair, f"record the Verdict {self.kind.value} on bounty {self.bounty_id}"
@@ -128,7 +122,7 @@ def record_verdict(
     ``choice`` is the Submission it awards; None means that no Submission is valid. What an earlier run reported is
     checked again: a reorg may have removed it, or an endpoint invented it.
     """
-    session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
+    session = Session(ChainClient(settings), local_signer(settings, GUARDIAN_KEY))
     verdict = _written(session, bounty_id, choice, body)
     with _journal(session, verdict, verdict.report_commitment) as journal:
         return carry_out(session, _plan(session, verdict, options, journal), journal)
@@ -153,18 +147,18 @@ def preview_verdict(
     Refuse what ``record_verdict`` would refuse. Signs and publishes nothing.
     """
     signer: Signer = local_signer(settings, GUARDIAN_KEY) if guardian is None else ExternalSigner(guardian)
-    session = Session.open(settings, signer)
+    session = Session(ChainClient(settings), signer)
     chain, account = session.chain, session.account
     verdict = _written(session, bounty_id, choice, body)
     require_judging(chain, verdict.state)
     refuse_second(chain, bounty_id, account)
     gas_cost = Prospect.read(chain, account, verdict.call()).cost()
-    named, hub = verdict.named, chain.hub.address
+    named = verdict.named
     return VerdictPreview(
         solver=named[0] if named else None,
         report_commitment=verdict.report_commitment,
         gas_cost=gas_cost.wei,
-        is_unopened=named is not None and not was_opened(chain.chain_id, hub, bounty_id, *named),
+        is_unopened=named is not None and not chain.records.was_opened(bounty_id, *named),
     )
 
 
@@ -197,7 +191,7 @@ def _plan(
     chain = session.chain
 
     def result(receipt: Receipt) -> AnchoredVerdict:
-        done = verdict.anchored(receipt)
+        done = AnchoredVerdict(*verdict.names(), receipt.tx_hash, receipt.block_number)
         journal.note(RECORDED, done)
         return _show(chain, verdict, done)
 
@@ -252,10 +246,7 @@ def _journal(session: Session[Signer], verdict: Verdict, report: Bytes32 | str) 
 
 def _others(session: Session[Signer], verdict: Verdict) -> Iterator[str]:
     """Yield the reasons of this Guardian's other Verdicts on the bounty that this machine knows of."""
-    chain = session.chain
-    for *_, report in journals_below(
-        chain.chain_id, chain.hub.address, "verdict", str(verdict.bounty_id), session.account
-    ):
+    for *_, report in session.chain.records.below("verdict", str(verdict.bounty_id), session.account):
         if report != verdict.report_commitment:
             yield report
 

@@ -33,7 +33,7 @@ from bounty_protocol.chain.rpc import (
 from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
-from service_cli.chain.journal import Journal, open_journal
+from service_cli.chain.journal import HubRecords, Journal
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandFailed, CommandRefused
@@ -45,7 +45,6 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
 
 
 _NEAR_SECONDS: Final = 60.0
-S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
 
 
@@ -186,6 +185,11 @@ class ChainClient:
         return self, *self.further
 
     @property
+    def records(self) -> HubRecords:
+        """What this machine remembers of its work at this Hub."""
+        return HubRecords(self.chain_id, self.hub.address)
+
+    @property
     def is_local(self) -> bool:
         """Whether this is a local chain, where one block is enough."""
         return self.chain_id == LOCAL_CHAIN_ID
@@ -313,11 +317,6 @@ class Session(Generic[S_co]):
     chain: ChainClient
     signer: S_co
 
-    @staticmethod
-    def open(settings: Settings, signer: S) -> "Session[S]":
-        """Open a session on the deployment of these settings."""
-        return Session(ChainClient(settings), signer)
-
     @cached_property
     def api(self) -> "ApiClient":
         """The deployment's API; its address is needed only once it is used."""
@@ -335,7 +334,7 @@ class Session(Generic[S_co]):
 
     def journal(self, *names: str) -> AbstractContextManager[Journal]:
         """Open the journal of one piece of work on this Hub, held by this process alone."""
-        return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
+        return self.chain.records.open(*names)
 
 
 def code_call(account: Address) -> Call:

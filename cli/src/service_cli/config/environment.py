@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from service_cli.config.env_file import EnvFile, read_env_file
-from service_cli.config.small_files import Unusable, read_small
+from service_cli.disk import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.output import warn
 from service_cli.ui.text import printable
@@ -141,9 +141,8 @@ class Environment:
         if source.value not in self.read:
             try:
                 text, exposed = read_small(Path(source.value), pipes=True)
-            except (OSError, Unusable) as error:
-                reason = str(error) if isinstance(error, Unusable) else "does not exist"
-                problem = f"The file named by {source.variable} {reason}."
+            except Unusable as error:
+                problem = f"The file named by {source.variable} {error}."
                 raise CommandRefused("configuration_malformed", problem, next_action=_CHECK_PATH) from None
             if exposed:
                 warn(f"warning: the file of {source.variable} can be read by other users; chmod 600 it")
@@ -151,20 +150,15 @@ class Environment:
         return self.read[source.value]
 
 
-_EXPORTED_ONLY: Final = {
-    LOCAL_TIME_VARIABLE: "since it makes this run ignore this machine's clock",
-}
-
-
 def tell_sources(environment: Environment) -> None:
     """Report the values taken from ``.env``; keys are reported where they are used."""
     decided = [
         printable(name, 80)
         for name, value in sorted(environment.fallback.items())
-        if value and not environment.exported.get(name) and name not in KEY_VARIABLES and name not in _EXPORTED_ONLY
+        if value and not environment.exported.get(name) and name not in (*KEY_VARIABLES, LOCAL_TIME_VARIABLE)
     ]
     if decided:
         warn(f"note: taken from .env: {', '.join(decided)}")
-    for name, reason in _EXPORTED_ONLY.items():
-        if environment.fallback.get(name):
-            warn(f"warning: {name} of .env is not used, {reason}; export it")
+    if environment.fallback.get(LOCAL_TIME_VARIABLE):
+        reason = "since it makes this run ignore this machine's clock"
+        warn(f"warning: {LOCAL_TIME_VARIABLE} of .env is not used, {reason}; export it")

@@ -1,17 +1,15 @@
 """A Guardian's pending work, read from the subgraph endpoint; advisory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
-from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
-from service_cli.chain.journal import VERDICT_RECORDED, VERDICT_SIGNED, journals_below, open_journal, was_opened
+from service_cli.chain.journal import VERDICT_RECORDED, VERDICT_SIGNED, HubRecords
 from service_cli.config.settings import Settings
-from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.queries.judgeable_events import (
     REPLACED,
     IndexedVerdict,
@@ -19,43 +17,42 @@ from service_cli.queries.judgeable_events import (
     JudgeableSubmission,
     OwedDelivery,
 )
-from service_cli.queries.listing import lags, present_time, require_indexed
+from service_cli.queries.listing import INDEX_STATE, SubgraphState, lags, present_time, require_indexed
 from service_cli.queries.next_steps import judging, watching
 from service_cli.ui.output import emit, say, warn
 
-T = TypeVar("T")
 K = TypeVar("K", int, str)
 PAGE = 100
 MOST_AWARDS = 1_000
 MOST_BOUNTIES = 20_000
 MOST_SUBMISSIONS = 100_000
 """Submissions of all bounties together: an endless answer is not read to its end."""
+BESIDE = 40
+"""Submissions that come with each bounty: of a page of bounties fewer rows than the endpoint answers (MAX_ROWS)."""
 LISTS, LIST_ROWS, LARGEST_LIST = 20, 4_800, 1_000
-"""Lists of Submissions in one query, their rows together, and those of one: the endpoint answers no more (MAX_ROWS)."""
-ROSTERS = """
-query Rosters($guardian: String!) {
-  _meta { block { timestamp } deployment hasIndexingErrors }
-  roster_members(where: {guardian_address: $guardian}, orderBy: version, orderDirection: desc, first: 500) { version }
-}
-"""
-JUDGEABLE = """
-query Judgeable($guardian: String!, $versions: [Integer!]!, $time: Integer!, $from: String!, $first: Int!) {
-  bounties(
-    where: {status: "open", reveal_at_lte: $time, roster_version_in: $versions, bounty_id_gte: $from}
-    orderBy: bounty_id, first: $first
-  ) {
-    bounty_id reveal_at judging_deadline
+"""Lists of further Submissions in one query, their rows together, and those of one: the endpoint answers no more."""
+OPEN = """
+  bounties(where: $open, orderBy: bounty_id, first: $first) {
+    bounty_id roster_version reveal_at judging_deadline
     verdicts(where: {guardian_address: $guardian}) { kind solver_address submission_commitment report_commitment }
+    submissions(orderBy: solver_address, first: $beside) { solver_address submission_commitment }
   }
-}
 """
-OWED = """
-query Owed($skip: Int!, $first: Int!) {
-  bounties(where: {outcome: "awarded"}, orderBy: bounty_id, orderDirection: desc, first: $first, skip: $skip) {
+AWARDED = """
+  awarded: bounties(where: {outcome: "awarded"}, orderBy: bounty_id, orderDirection: desc, first: $first, skip: $skip) {
     bounty_id roster_version winner_solver_address winner_submission_commitment
   }
-}
 """
+ROSTERS = f"""
+  {INDEX_STATE}
+  seats: roster_members(
+    where: {{guardian_address: $guardian}}, orderBy: version, orderDirection: desc, first: 500
+  ) {{ version }}
+"""
+_OF_OPEN = "$guardian: String!, $open: Bounty_filter!, $first: Int!, $beside: Int!"
+JUDGEABLE = f"query Judgeable({_OF_OPEN}, $skip: Int!) {{{ROSTERS}{OPEN}{AWARDED}}}"
+MORE_OPEN = f"query Open({_OF_OPEN}) {{{OPEN}}}"
+MORE_AWARDED = f"query Awarded($first: Int!, $skip: Int!) {{{AWARDED}}}"
 
 
 def submissions_query(count: int) -> str:
@@ -71,12 +68,14 @@ def submissions_query(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OpenBounty:
-    """A bounty to judge, as the index has it; ``verdicts`` are this Guardian's, one at most."""
+    """An open bounty of the index with its first Submissions; ``verdicts`` are this Guardian's, one at most."""
 
     bounty_id: BountyId
+    roster_version: int
     reveal_at: UnixSeconds
     judging_deadline: UnixSeconds
     verdicts: tuple[IndexedVerdict, ...]
+    submissions: tuple[JudgeableSubmission, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +83,40 @@ class WonBounty:
     """An award, as the index has it."""
 
     bounty_id: BountyId
+    roster_version: int
     winner_solver_address: Address
     winner_submission_commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A Guardian's place on a version of the roster."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBounties:
+    """A page of open bounties."""
+
+    bounties: tuple[OpenBounty, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Awards:
+    """A page of awards."""
+
+    awarded: tuple[WonBounty, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeableAnswer:
+    """All that is asked first."""
+
+    index: SubgraphState
+    seats: tuple[Seat, ...]
+    bounties: tuple[OpenBounty, ...]
+    awarded: tuple[WonBounty, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,26 +129,22 @@ class Judgeable:
 
 def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     """Run the command ``guardian:judgeable``."""
-    subgraph, path = subgraph_of(settings)
-    found = _ask(subgraph, path, ROSTERS, {"guardian": guardian})
-    meta = _object(found, "_meta")
-    hub = require_indexed(settings, subgraph, meta.get("deployment"))
-    if meta.get("hasIndexingErrors"):
+    subgraph = subgraph_of(settings)
+    asked = {"guardian": guardian, "open": {"status": "open"}, "first": PAGE, "beside": BESIDE, "skip": 0}
+    found = subgraph.query(JudgeableAnswer, JUDGEABLE, asked)
+    hub, indexed = require_indexed(settings, subgraph, found.index.deployment), found.index.block.timestamp
+    if found.index.has_errors:
         warn("warning: the index reports errors; check on chain before judging")
-    if not isinstance(indexed := _object(meta, "block").get("timestamp"), int):
-        raise _malformed("timestamp")
     now = present_time(settings, subgraph, indexed)
-    versions = [member.get("version") for member in _list(found, "roster_members")]
+    versions = [seat.version for seat in found.seats]
     if not versions:
         warn(f"{guardian} is not on any roster of this deployment; check the address and the network")
         return Judgeable((), ())
-    bounties = _bounties(subgraph, path, guardian, versions, now)
-    submissions = _submissions(subgraph, path, list(bounties))
-    judged = tuple(
-        _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], now)
-        for bounty_id, bounty in bounties.items()
-    )
-    owed = _print_owed(api_of(settings), subgraph, path, versions)
+    bounties = _bounties(subgraph, guardian, found.bounties, versions, now)
+    submissions = _submissions(subgraph, bounties)
+    records = HubRecords(settings.chain_id, hub)
+    judged = tuple(_print_bounty(records, guardian, each, submissions[each.bounty_id], now) for each in bounties)
+    owed = _print_owed(api_of(settings), subgraph, found.awarded, versions)
     if not bounties and not owed:
         known = "that the index knows of; check again once it has caught up" if lags(settings, now, indexed) else "now"
         say(f"nothing waits for this Guardian {known}")
@@ -125,60 +152,69 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
 
 
 def _bounties(
-    subgraph: ApiClient, path: str, guardian: Address, versions: list[object], now: int
-) -> dict[BountyId, OpenBounty]:
-    """Read every open bounty of these rosters past its reveal point, the next judging deadline first."""
-    found: dict[BountyId, OpenBounty] = {}
-    page, last = PAGE, 0
-    while page == PAGE and len(found) < MOST_BOUNTIES:
-        asked = {"guardian": guardian, "versions": versions, "time": now, "from": str(last + 1), "first": PAGE}
-        rows = _list(_ask(subgraph, path, JUDGEABLE, asked), "bounties")
-        bounties = [_read(OpenBounty, row) for row in rows]
-        _require_next([last, *(one.bounty_id for one in bounties)], PAGE, "bounty_id")
-        found |= {one.bounty_id: replace(one, verdicts=one.verdicts[:1]) for one in bounties}
-        page, last = len(bounties), max(found, default=0)
-    if page == PAGE:
-        warn(f"only the oldest {len(found)} open bounties were checked")
-    return dict(sorted(found.items(), key=lambda item: item[1].judging_deadline))
+    subgraph: ApiClient, guardian: Address, bounties: tuple[OpenBounty, ...], versions: list[int], now: int
+) -> list[OpenBounty]:
+    """List every open bounty of these rosters past its reveal point, the next judging deadline first.
 
-
-def _submissions(
-    subgraph: ApiClient, path: str, bounty_ids: list[BountyId]
-) -> dict[BountyId, list[JudgeableSubmission]]:
-    """Read each bounty's Submissions in pages, so that however many strangers make, no request is refused for its
-    size.
+    ``bounties`` are the first open ones, of any roster and time: which ones count is known only with them.
     """
-    found: dict[BountyId, list[JudgeableSubmission]] = {bounty_id: [] for bounty_id in bounty_ids}
-    waiting, count = [(bounty_id, "") for bounty_id in bounty_ids], 0
-    while waiting and count < MOST_SUBMISSIONS:
-        some, waiting = waiting[:LISTS], waiting[LISTS:]
+    found: list[OpenBounty] = []
+    condition = {"status": "open", "reveal_at_lte": now, "roster_version_in": versions}
+    asked: dict[str, object] = {"guardian": guardian, "first": PAGE, "beside": BESIDE}
+    seen, last = 0, 0
+    while True:
+        _require_next(subgraph, [last, *(one.bounty_id for one in bounties)], PAGE, "bounty_id")
+        found += [one for one in bounties if one.roster_version in versions and one.reveal_at <= now]
+        seen += len(bounties)
+        if len(bounties) < PAGE:
+            break
+        if seen >= MOST_BOUNTIES:
+            warn(f"only the oldest {len(found)} open bounties were checked")
+            break
+        last = bounties[-1].bounty_id
+        following = {"open": condition | {"bounty_id_gte": str(last + 1)}}
+        bounties = subgraph.query(OpenBounties, MORE_OPEN, asked | following).bounties
+    return sorted(found, key=lambda one: one.judging_deadline)
+
+
+def _submissions(subgraph: ApiClient, bounties: list[OpenBounty]) -> dict[BountyId, list[JudgeableSubmission]]:
+    """Return each bounty's Submissions; read those after the first ones in pages, so that however many strangers make,
+    no request is refused for its size.
+    """
+    found: dict[BountyId, list[JudgeableSubmission]] = {bounty.bounty_id: [] for bounty in bounties}
+    waiting: list[tuple[BountyId, str]] = []
+
+    def take(bounty_id: BountyId, after: str, page: Sequence[JudgeableSubmission], most: int) -> None:
+        _require_next(subgraph, [after, *(each.solver_address for each in page)], most, "solver_address")
+        found[bounty_id] += page
+        if len(page) == most:
+            waiting.append((bounty_id, page[-1].solver_address))
+
+    for bounty in bounties:
+        take(bounty.bounty_id, "", bounty.submissions, BESIDE)
+    while waiting and sum(map(len, found.values())) < MOST_SUBMISSIONS:
+        some, waiting[:LISTS] = waiting[:LISTS], []
         first = min(LIST_ROWS // len(some), LARGEST_LIST)
         asked: dict[str, object] = {"first": first}
         for n, (bounty_id, after) in enumerate(some):
             asked |= {f"b{n}": str(bounty_id), f"a{n}": after}
-        data = _ask(subgraph, path, submissions_query(len(some)), asked)
+        data = subgraph.query(dict[str, object], submissions_query(len(some)), asked)
         for n, (bounty_id, after) in enumerate(some):
-            page = [_read(JudgeableSubmission, each) for each in _list(data, f"s{n}")]
-            _require_next([after, *(each.solver_address for each in page)], first, "solver_address")
-            found[bounty_id] += page
-            count += len(page)
-            if len(page) == first:
-                waiting.append((bounty_id, page[-1].solver_address))
+            take(bounty_id, after, subgraph.peer.read(tuple[JudgeableSubmission, ...], data.get(f"s{n}")), first)
     if waiting:
         some_of = ", ".join(str(bounty_id) for bounty_id, _ in waiting[:LISTS])
         warn(f"not all Submissions were checked, of bounty {some_of}")
     return found
 
 
-def _require_next(keys: Sequence[K], most: int, name: str) -> None:
+def _require_next(subgraph: ApiClient, keys: Sequence[K], most: int, name: str) -> None:
     """Refuse a page whose keys do not continue after the previous page's: it could repeat forever."""
     if len(keys) > most + 1 or any(one >= other for one, other in pairwise(keys)):
-        raise _malformed(f"next {name}")
+        raise subgraph.peer.malformed(f" gave a page that does not go on with the next {name}.")
 
 
 def _print_bounty(
-    settings: Settings,
-    hub: Address,
+    records: HubRecords,
     guardian: Address,
     bounty: OpenBounty,
     work: list[JudgeableSubmission],
@@ -188,10 +224,10 @@ def _print_bounty(
     unopened = tuple(
         each.submission_commitment
         for each in work
-        if not was_opened(settings.chain_id, hub, bounty_id, each.solver_address, each.submission_commitment)
+        if not records.was_opened(bounty_id, each.solver_address, each.submission_commitment)
     )
     own = bounty.verdicts[0] if bounty.verdicts else None
-    replaced = (own is not None and _is_of_others(settings, hub, guardian, bounty_id, own)) or None
+    replaced = (own is not None and _is_of_others(records, guardian, bounty_id, own)) or None
     event = JudgeableBounty(bounty_id, bounty.reveal_at, deadline, tuple(work), unopened, own, replaced)
     if replaced:
         warn(f"bounty {bounty_id}: your Verdict was replaced: {REPLACED}")
@@ -199,65 +235,33 @@ def _print_bounty(
     return emit(event, judging(bounty_id, has_unopened=bool(unopened)) if is_open else watching(bounty_id))
 
 
-def _is_of_others(
-    settings: Settings, hub: Address, guardian: Address, bounty_id: BountyId, own: IndexedVerdict
-) -> bool:
+def _is_of_others(records: HubRecords, guardian: Address, bounty_id: BountyId, own: IndexedVerdict) -> bool:
     """Return whether this machine signed or recorded a Verdict and this is a different one."""
     names, here = ("verdict", str(bounty_id), guardian), set[str]()
-    for *_, report in journals_below(settings.chain_id, hub, *names):
-        with open_journal(settings.chain_id, hub, *names, report) as journal:
+    for *_, report in records.below(*names):
+        with records.open(*names, report) as journal:
             if journal.has(VERDICT_SIGNED, VERDICT_RECORDED):
                 here.add(report)
     return bool(here) and own.report_commitment not in here
 
 
-def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[object]) -> tuple[OwedDelivery, ...]:
-    """Print and return awarded bounties of this Guardian's rosters whose winning key nobody has delivered."""
+def _print_owed(
+    api: ApiClient, subgraph: ApiClient, awards: tuple[WonBounty, ...], versions: list[int]
+) -> tuple[OwedDelivery, ...]:
+    """Print and return awarded bounties of this Guardian's rosters whose winning key nobody has delivered; ``awards``
+    are the newest.
+    """
     shown: list[OwedDelivery] = []
     for skip in range(0, MOST_AWARDS, PAGE):
-        bounties = _list(_ask(subgraph, path, OWED, {"skip": skip, "first": PAGE}), "bounties")
-        ours = (bounty for bounty in bounties if bounty.get("roster_version") in versions)
-        shown += [owed for bounty in ours if (owed := _owed(api, bounty)) is not None]
-        if len(bounties) < PAGE:
+        if skip:
+            awards = subgraph.query(Awards, MORE_AWARDED, {"first": PAGE, "skip": skip}).awarded
+        for won in awards:
+            if won.roster_version in versions and not is_delivered(
+                api, str(won.bounty_id), won.winner_submission_commitment
+            ):
+                owed = OwedDelivery(won.bounty_id, won.winner_solver_address, won.winner_submission_commitment)
+                shown.append(emit(owed, f"service-cli guardian:deliver-key {won.bounty_id}"))
+        if len(awards) < PAGE:
             return tuple(shown)
     warn(f"only the newest {MOST_AWARDS} awards were checked")
     return tuple(shown)
-
-
-def _owed(api: ApiClient, bounty: dict[str, object]) -> OwedDelivery | None:
-    """Print and return the delivery of this winner's key, if nobody has made it."""
-    won = _read(WonBounty, bounty)
-    if is_delivered(api, str(won.bounty_id), won.winner_submission_commitment):
-        return None
-    owed = OwedDelivery(won.bounty_id, won.winner_solver_address, won.winner_submission_commitment)
-    return emit(owed, f"service-cli guardian:deliver-key {won.bounty_id}")
-
-
-def _ask(subgraph: ApiClient, path: str, query: str, variables: dict[str, object]) -> dict[str, object]:
-    return _object(subgraph.post_json(path, {"query": query, "variables": variables}).json(), "data")
-
-
-def _object(value: dict[str, object], name: str) -> dict[str, object]:
-    found = value.get(name)
-    if not isinstance(found, dict):
-        raise _malformed(name)
-    return found
-
-
-def _list(value: dict[str, object], name: str) -> list[dict[str, object]]:
-    found = value.get(name)
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise _malformed(name)
-    return found
-
-
-def _read(shape: type[T], value: dict[str, object]) -> T:
-    try:
-        return read(shape, value)
-    except ValueError as error:
-        raise _malformed(str(error).partition(" ")[0]) from None
-
-
-def _malformed(name: str) -> CommandFailed:
-    message = f"The subgraph's answer lacks {name}."
-    return CommandFailed(MALFORMED, message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")

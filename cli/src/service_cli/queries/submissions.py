@@ -17,7 +17,7 @@ from bounty_protocol.wire.bounties import BountyDetail
 
 from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain.agreement import Fact, agreed
-from service_cli.chain.journal import journals_below
+from service_cli.chain.journal import OPENED
 from service_cli.chain.receipts import bounty_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandFailed, CommandRefused
@@ -28,6 +28,16 @@ LONG_LOG: Final = 100_000
 """Blocks that are read without a hint where to begin."""
 _BEGINNING: Final = re.compile(r"0x[0-9a-f]{16,64}")
 _QUERY: Final = "query Created($id: String!) { bounties(where: {bounty_id: $id}, first: 1) { block_number } }"
+
+
+@dataclass(frozen=True, slots=True)
+class _CreatedRow:
+    block_number: BlockNumber
+
+
+@dataclass(frozen=True, slots=True)
+class _CreatedRows:
+    bounties: tuple[_CreatedRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,7 @@ def chosen_here(chain: ChainClient, bounty_id: BountyId, choice: Choice) -> Pair
     """Return the named Submission: given in full, or by prefix among those opened on this machine."""
     if not isinstance(choice, CommitmentBeginning):
         return choice
-    notes = journals_below(chain.chain_id, chain.hub.address, "opened", str(bounty_id))
+    notes = chain.records.below(OPENED, str(bounty_id))
     opened = [(Address(solver), Bytes32(commitment)) for *_, solver, commitment in notes]
     action = f"Open it: service-cli guardian:open {bounty_id}. Or name its Solver and its whole commitment."
     return choice.of(opened, f"of bounty {bounty_id} that was opened on this machine", action)
@@ -116,14 +126,10 @@ def first_blocks(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId)
 def _hint(api: ApiClient, bounty_id: BountyId) -> BlockNumber | None:
     """Return the block of the creation according to the index."""
     try:
-        answer = api.post_json("/subgraph", {"query": _QUERY, "variables": {"id": str(bounty_id)}}).json()
+        rows = api.query(_CreatedRows, _QUERY, {"id": str(bounty_id)}, "/subgraph").bounties
     except (CommandFailed, CommandRefused):
         return None
-    data = answer.get("data")
-    rows = data.get("bounties") if isinstance(data, dict) else None
-    row = rows[0] if isinstance(rows, list) and rows else None
-    number = row.get("block_number") if isinstance(row, dict) else None
-    return BlockNumber(number) if isinstance(number, int) and 0 <= number < 2**63 else None
+    return rows[0].block_number if rows else None
 
 
 @dataclass(frozen=True, slots=True)

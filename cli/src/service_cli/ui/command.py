@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import wraps
 from inspect import cleandoc
 from textwrap import wrap
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn
 
 import click
 from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, ServiceError
@@ -133,9 +133,6 @@ def _entries(table: str) -> list[tuple[str, str]]:
     return found
 
 
-F = TypeVar("F", bound=Callable[..., None])
-
-
 def _given_before(context: click.Context, option: click.Parameter, value: Any) -> Any:
     """Return the value, or the one given before the command."""
     before = context.find_root()
@@ -144,6 +141,17 @@ def _given_before(context: click.Context, option: click.Parameter, value: Any) -
 
 def _quiet(context: click.Context, option: click.Parameter, value: bool) -> None:
     set_quiet(bool(_given_before(context, option, value)))
+
+
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Keep an option of the output or the deployment, given before the command or after it."""
+    context.meta[f"{__name__}.{option.name}"] = _given_before(context, option, value)
+
+
+def kept(name: str) -> Any:
+    """Return an option of the running command that ``_keep`` kept; None if it was not given."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(f"{__name__}.{name}")
 
 
 def _brief(context: click.Context, _option: click.Parameter, value: bool) -> None:
@@ -164,20 +172,10 @@ def _brief(context: click.Context, _option: click.Parameter, value: bool) -> Non
     context.exit()
 
 
-def _output_option(context: click.Context, option: click.Parameter, value: bool) -> None:
-    """Keep an option of the output, given before the command or after it."""
-    context.meta[f"{__name__}.{option.name}"] = bool(_given_before(context, option, value))
-
-
-def _is_set(name: str) -> bool:
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(f"{__name__}.{name}"))
-
-
 JSON_HELP = "Print JSON lines even at a terminal."
 NO_COLOR_HELP = "No colours at a terminal, as with NO_COLOR."
 OUTPUT = tuple(
-    click.option(f"--{name}", is_flag=True, expose_value=False, callback=_output_option, help=text)
+    click.option(f"--{name}", is_flag=True, expose_value=False, callback=_keep, help=text)
     for name, text in (("no-color", NO_COLOR_HELP), ("json", JSON_HELP))
 )
 BRIEF = click.option(
@@ -187,16 +185,24 @@ BRIEF = click.option(
 QUIET_HELP = "Print only warnings and refusals on stderr."
 QUIET = click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help=QUIET_HELP)
 NETWORK_HELP = "mainnet, staging, local, or their chain ids."
-NETWORK = click.option("--network", type=NETWORK_NAME, callback=_given_before, help=NETWORK_HELP)
+NETWORK = click.option("--network", type=NETWORK_NAME, expose_value=False, callback=_keep, help=NETWORK_HELP)
 UNUSED_NETWORK = click.option(
     "--network", type=NETWORK_NAME, expose_value=False, help="Accepted but unused: this command needs no network."
 )
 MAX_COST = click.option(
     "--max-cost",
     type=ETHER,
+    expose_value=False,
+    callback=_keep,
     help="The most one transaction may cost in gas; by default 0.003 ether, and more only after you confirm.",
 )
-API_BASE_URL = click.option("--api-base-url", type=BASE_URL, help="Use this API instead of the network's own.")
+API_BASE_URL = click.option(
+    "--api-base-url",
+    type=BASE_URL,
+    expose_value=False,
+    callback=_keep,
+    help="Use this API instead of the network's own.",
+)
 
 
 def command(
@@ -206,7 +212,6 @@ def command(
     network: bool = True,
     api: bool = False,
     sends: bool = False,
-    kind: type[HelpedCommand] = HelpedCommand,
 ) -> Callable[[Callable[..., None]], HelpedCommand]:
     """Make a command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``.
 
@@ -214,7 +219,7 @@ def command(
     """
 
     def decorate(run: Callable[..., None]) -> HelpedCommand:
-        wrapped: Callable[..., None] = ending(prefix)(run)
+        wrapped = _ending(prefix, run)
         if sends:
             wrapped = MAX_COST(wrapped)
         if api:
@@ -222,50 +227,47 @@ def command(
         wrapped = (NETWORK if network else UNUSED_NETWORK)(wrapped)
         for option in (*OUTPUT, QUIET):
             wrapped = option(wrapped)
-        made = click.command(name, kind, context_settings={"help_option_names": ["--help"]})(BRIEF(wrapped))
+        made = click.command(name, HelpedCommand, context_settings={"help_option_names": ["--help"]})(BRIEF(wrapped))
         made.prefix = prefix
         return made
 
     return decorate
 
 
-def ending(prefix: str) -> Callable[[F], F]:
+def _ending(prefix: str, run: Callable[..., None]) -> Callable[..., None]:
     """Turn what a command raises into its last line and exit code."""
 
-    def decorate(run: F) -> F:
-        @wraps(run)
-        def wrapped(*args: object, **kwargs: object) -> None:
-            try:
-                _run(prefix, lambda: run(*args, **kwargs))
+    @wraps(run)
+    def wrapped(*args: object, **kwargs: object) -> None:
+        try:
+            _run(prefix, lambda: run(*args, **kwargs))
+            finish()
+        except ReaderGone as gone:
+            warn(f"standard output is closed: the last event was not read, {gone}")
+            _silence_stdout()
+            sys.exit(1)
+        except OutputLost as lost:
+            end_without_output(str(lost))
+        except KeyboardInterrupt as stopped:
+            with suppress(OutputLost, BrokenPipeError):
                 finish()
-            except ReaderGone as gone:
-                warn(f"standard output is closed: the last event was not read, {gone}")
-                _silence_stdout()
-                sys.exit(1)
-            except OutputLost as lost:
-                end_without_output(str(lost))
-            except KeyboardInterrupt as stopped:
-                with suppress(OutputLost, BrokenPipeError):
-                    finish()
-                warn("interrupted; run the command again to continue")
-                sys.exit(143 if isinstance(stopped, Terminated) else 130)
-            except BrokenPipeError:
-                _silence_stdout()
-                sys.exit(1)
-            finally:
-                print_json()  # a program may call the next command in the same process
+            warn("interrupted; run the command again to continue")
+            sys.exit(143 if isinstance(stopped, Terminated) else 130)
+        except BrokenPipeError:
+            _silence_stdout()
+            sys.exit(1)
+        finally:
+            print_json()  # a program may call the next command in the same process
 
-        return wrapped  # type: ignore[return-value]  # same signature, by wraps
-
-    return decorate
+    return wrapped
 
 
 def _run(prefix: str, run: Callable[[], None]) -> None:
     try:
         require_output()
         print_json()
-        if not _is_set("json"):
-            print_text(colours=not _is_set("no_color"))
+        if not kept("json"):
+            print_text(colours=not kept("no_color"))
         run()
     except ServiceError as error:
         _end(prefix, error)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_write import ArchiveEntry, list_directory
 
-from service_cli.config.small_files import Unusable, read_small
+from service_cli.disk import Missing, Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.output import emit
-from service_cli.ui.text import counted, printable, size
-from service_cli.work.events import LeftOutPath, SealableFile
+from service_cli.ui.text import printable
+from service_cli.work.events import LeftOutPath
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -66,18 +66,6 @@ def report_left_out(selection: Selection) -> None:
         emit(LeftOutPath(printable_path(path)))
 
 
-def report_files(selection: Selection) -> None:
-    """List the files to seal, with sizes."""
-    for entry in selection.files:
-        emit(SealableFile(entry.path, entry.size))
-
-
-def summary(selection: Selection) -> str:
-    """Return count, size and names of the files to seal, in one line."""
-    files = selection.files
-    return f"{counted(len(files), 'file')}, {size(selection.byte_length)} ({named(one.path for one in files)})"
-
-
 def named(paths: Iterable[str]) -> str:
     """Return ``a, b, c``, or the first of many and how many more there are."""
     every = [printable_path(path) for path in paths]
@@ -97,7 +85,7 @@ def _ignored(directory: Path) -> "GitIgnoreSpec | None":
         from pathspec import GitIgnoreSpec  # not needed by those who leave out nothing
 
         return GitIgnoreSpec.from_lines(text.splitlines())
-    except FileNotFoundError:
+    except Missing:
         return None
     except Unusable as error:
         message = f"{IGNORE_FILE} {error}."
