@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+from bounty_protocol.errors import ServiceError
+from service_api.storage.gcs import GcsStore
 from service_api.storage.missing import count_missing, note_missing
 from service_common.db import app as t
 from sqlalchemy import delete
@@ -50,3 +53,20 @@ def test_missing_work_is_counted_until_it_is_here(service: Service, tmp_path: Pa
     assert without_object.prepare().status_code == 200
     assert without_envelope.prepare().status_code == 201
     assert lost(service) == before
+
+
+def test_storage_without_preconditions_is_not_ready(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = GcsStore(service.resources.config.storage)
+    put = store._plain.put
+
+    def careless(url: str, **options: object) -> object:
+        answer = put(url, **options)  # type: ignore[arg-type]
+        answer.status_code = 200
+        return answer
+
+    monkeypatch.setattr(store._plain, "put", careless)
+    with pytest.raises(ServiceError, match="more than once"):
+        store.check()
+    monkeypatch.setattr(store._plain, "put", put)
+    store.check()
+    store.close()

@@ -70,6 +70,9 @@ _FAILURES: Final = (
 _MALFORMED: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """Exceptions of the library for JSON of another shape than the storage's."""
 
+_PROBE: Final = "readiness/created-once"
+"""The object by which readiness learns whether the storage keeps preconditions."""
+
 log = get_logger(__name__)
 
 
@@ -135,6 +138,7 @@ class GcsStore:
         # The library would ask for the bucket's metadata in a background thread, for traces, without having the right.
         self._client._bucket_metadata_cache = None  # noqa: SLF001
         self._endpoint = settings.endpoint
+        self._refuses_second_uploads = False
         self._bucket = self._client.bucket(settings.bucket)
         self._limits: dict[str, Any] = {
             "timeout": CALL_SECONDS,
@@ -222,9 +226,28 @@ class GcsStore:
             yield _info(blob)
 
     def check(self) -> None:
-        """Return if the bucket answers; for readiness. It needs no right beyond those that the service has anyway."""
+        """Return if the bucket answers, and creates no object twice that it is to create once; for readiness.
+
+        It needs no right beyond those that the service has anyway.
+        """
         with _mapped("check"):
             next(iter(self._bucket.list_blobs(max_results=1, timeout=CALL_SECONDS, retry=None)), None)
+        if not self._refuses_second_uploads:
+            self._refuses_second_uploads = self._try_twice()
+
+    def _try_twice(self) -> bool:
+        """Create an empty object twice, as upload URLs do; raise if the storage also accepts the second one."""
+        headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": "0"}
+        url = self._signed("PUT", _PROBE, _EMPTYING_SECONDS, headers=dict(headers))
+        with _mapped("check"):
+            for _ in range(2):
+                answer = self._plain.put(url, data=b"", headers=headers, timeout=CALL_SECONDS, allow_redirects=False)
+                if answer.status_code == 412:
+                    return True
+                answer.raise_for_status()
+        message = "The artifact storage ignores preconditions: an upload URL would work more than once."
+        log.error("storage_failed", action="check", error=message)
+        raise ServiceError("storage_unavailable", message)
 
     def close(self) -> None:
         """Close the connections."""
