@@ -238,7 +238,7 @@ class GcsStore:
     def _try_twice(self) -> bool:
         """Create an empty object twice, as upload URLs do; raise if the storage also accepts the second one."""
         headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": "0"}
-        url = self._signed("PUT", _PROBE, _EMPTYING_SECONDS, headers=dict(headers))
+        url = self._signed("PUT", _PROBE, _EMPTYING_SECONDS, headers=dict(headers)).url
         with _mapped("check"):
             for _ in range(2):
                 answer = self._plain.put(url, data=b"", headers=headers, timeout=CALL_SECONDS, allow_redirects=False)
