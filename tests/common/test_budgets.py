@@ -38,9 +38,9 @@ def test_budget_is_whole_after_its_window() -> None:
 
 def test_budget__that_is_looked_at__loses_nothing() -> None:
     counts = Budgets(StandingClock())
-    assert [counts.look(OWN, "one").left for _ in range(5)] == [3] * 5
+    assert [counts.take(OWN, "one", 0).left for _ in range(5)] == [3] * 5
     assert counts.take(OWN, "one", cost=3).granted
-    assert not counts.look(OWN, "one").granted
+    assert not counts.take(OWN, "one", 0).granted
 
 
 def test_counts_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_counts_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(1_000):
         counts.take(OWN, f"holder {number}")
     assert len(counts._own._kept) == 100
-    assert counts.look(OWN, "holder 999").left == 2
+    assert counts.take(OWN, "holder 999", 0).left == 2
 
 
 def test_shared_budget_is_one_for_all_processes(redis: Redis) -> None:
@@ -58,7 +58,7 @@ def test_shared_budget_is_one_for_all_processes(redis: Redis) -> None:
     assert [each.take(SHARED, "one").granted for each in (first, second, first, second)] == [True, True, True, False]
     assert not second.take(SHARED, "one", cost=2).granted
     assert second.take(OWN, "one").left == 2  # not shared
-    assert 0 < second.look(SHARED, "one").seconds <= 60
+    assert 0 < second.take(SHARED, "one", 0).seconds <= 60
 
 
 def test_shared_budget_is_granted_again(redis: Redis) -> None:

@@ -20,7 +20,7 @@ from threading import Lock
 from typing import Final, TypeVar
 
 from bounty_protocol.clock import Clock
-from limits import RateLimitItem, RateLimitItemPerSecond
+from limits import RateLimitItemPerSecond
 from limits.storage import RedisStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
 from redis import Redis
@@ -112,8 +112,15 @@ class Budgets:
         self._away_until = float("-inf")
 
     def take(self, budget: Budget, holder: str, cost: int = 1) -> BudgetState:
-        """Take from the holder's budget; if not granted, nothing is taken."""
-        return self._ask(budget, holder, cost)
+        """Take from the holder's budget; if not granted, nothing is taken. With 0, ``granted`` says whether anything is
+        left.
+        """
+        limiter = self._shared
+        if budget.shared and limiter is not None:
+            found = self._of_redis(lambda _: _ask_redis(limiter, budget, holder, cost))
+            if found is not None:
+                return found
+        return self._own.ask(budget, holder, cost)
 
     def take_of(self, network: Network, budget: Budget, cost: int = 1) -> BudgetState:
         """Take from a network's budget, then from that of its site; return the state of the one that decided."""
@@ -129,10 +136,6 @@ class Budgets:
             self._spend(budget.of_site(), network.site, cost)
         self._spend(budget, network.name, cost)
 
-    def look(self, budget: Budget, holder: str) -> BudgetState:
-        """Return the rest of the holder's budget; ``granted`` says whether anything is left."""
-        return self._ask(budget, holder, 0)
-
     def remember(self, fact: str, seconds: int) -> None:
         """Remember a fact for a while: in this process, and in the others by Redis."""
         self._facts.note(fact, seconds)
@@ -143,16 +146,8 @@ class Budgets:
         return self._facts.has(fact) or bool(self._of_redis(lambda redis: redis.exists(f"remembered:{fact}")))
 
     def _spend(self, budget: Budget, holder: str, cost: int) -> None:
-        if not self.take(budget, holder, cost).granted and (left := self.look(budget, holder).left):
+        if not self.take(budget, holder, cost).granted and (left := self.take(budget, holder, 0).left):
             self.take(budget, holder, left)
-
-    def _ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
-        limiter = self._shared
-        if budget.shared and limiter is not None:
-            found = self._of_redis(lambda _: _ask_redis(limiter, budget, holder, cost))
-            if found is not None:
-                return found
-        return self._own.ask(budget, holder, cost)
 
     def _of_redis(self, call: Callable[[Redis], T]) -> T | None:
         """Return the answer of Redis; None if it does not answer."""
@@ -167,15 +162,11 @@ class Budgets:
 
 
 def _ask_redis(limiter: SlidingWindowCounterRateLimiter, budget: Budget, holder: str, cost: int) -> BudgetState:
-    item = _item(budget)
+    item = RateLimitItemPerSecond(budget.amount, budget.seconds, namespace=f"budget:{budget.name}")
     granted = limiter.hit(item, holder, cost=cost) if cost else True
     reset_at, left = limiter.get_window_stats(item, holder)
     seconds = max(1, math.ceil(reset_at - time.time()))
     return BudgetState(budget, granted and (left > 0 or cost > 0), left if granted else 0, seconds)
-
-
-def _item(budget: Budget) -> RateLimitItem:
-    return RateLimitItemPerSecond(budget.amount, budget.seconds, namespace=f"budget:{budget.name}")
 
 
 class _Counts:

@@ -120,15 +120,10 @@ class HubFacts:
 
     def bounty(self, bounty_id: BountyId) -> Bounty:
         """Return a bounty whose creation is finalized. Its ending may not be: ``ending`` checks that."""
-        bounty = self.indexed_bounty(bounty_id)
-        self.require_finalized(bounty.created.origin)
-        return bounty
-
-    def indexed_bounty(self, bounty_id: BountyId) -> Bounty:
-        """Return a bounty as the copy shows it, finalized or not: for display, never for authorization."""
         bounty = read_bounty(self.connection, bounty_id)
         if bounty is None:
             raise no_such_bounty(self.may_lack)
+        self.require_finalized(bounty.created.origin)
         return bounty
 
     def roster(self, bounty: Bounty) -> Roster:

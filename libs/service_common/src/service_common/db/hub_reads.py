@@ -34,9 +34,9 @@ from bounty_protocol.types import (
     BountyId,
     Bytes32,
     ChainId,
-    RosterVersion,
     UnixSeconds,
 )
+from bounty_protocol.wire.deployment import RosterAnnouncement
 from sqlalchemy import (
     BindParameter,
     Column,
@@ -66,7 +66,7 @@ LOOKED_SECONDS: Final = 60.0
 """After a longer time without a look at the chain nothing is said about its newest block."""
 HEAD_COLUMNS: Final = (
     *t.head.c,
-    func.extract("epoch", func.clock_timestamp() - t.head.c.updated_at).label("seconds_since_look"),
+    func.date_part("epoch", func.clock_timestamp() - t.head.c.updated_at).label("seconds_since_look"),
 )
 T = TypeVar("T")
 Row = RowMapping | Mapping[str, Any]
@@ -145,15 +145,6 @@ class Head:
         return round((self.block_time - self.finalized_time) / made, 3)
 
 
-@dataclass(frozen=True, slots=True)
-class AnnouncedRoster:
-    """A roster that is published and not in effect yet."""
-
-    version: RosterVersion
-    guardian_roster_hash: Bytes32
-    effective_from: UnixSeconds
-
-
 def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
     """Read the position of the copy of this chain; None before the first block is indexed."""
     row = connection.execute(select(*HEAD_COLUMNS).where(t.head.c.chain_id == chain_id)).mappings().first()
@@ -162,20 +153,7 @@ def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
 
 def head_of_row(row: Row, prefix: str = "") -> Head:
     """Return the head of a row of ``HEAD_COLUMNS``, which may be among others with a prefix."""
-    return Head(
-        ChainId(row[f"{prefix}chain_id"]),
-        Address(row[f"{prefix}hub_address"]),
-        BlockNumber(row[f"{prefix}block_number"]),
-        Bytes32(row[f"{prefix}block_hash"]),
-        UnixSeconds(row[f"{prefix}block_time"]),
-        BlockNumber(row[f"{prefix}finalized_number"]),
-        UnixSeconds(row[f"{prefix}finalized_time"]),
-        row[f"{prefix}halted"],
-        BlockNumber(row[f"{prefix}tip_number"]),
-        row[f"{prefix}reorg_count"],
-        row[f"{prefix}deepest_reorg"],
-        float(row[f"{prefix}seconds_since_look"]),
-    )
+    return Head(**{each.name: row[f"{prefix}{each.name}"] for each in fields(Head)})
 
 
 def read_bounty(connection: Connection, bounty_id: BountyId) -> Bounty | None:
@@ -218,16 +196,14 @@ def read_current_roster(connection: Connection, now: UnixSeconds) -> Roster | No
     return None if version is None else read_roster(connection, version)
 
 
-def read_announced_roster(connection: Connection, now: UnixSeconds) -> AnnouncedRoster | None:
+def read_announced_roster(connection: Connection, now: UnixSeconds) -> RosterAnnouncement | None:
     """Read the newest roster, while it is not in effect yet."""
     c = _publications().c
     newest = select(c.version, c.guardian_roster_hash, c.effective_from).order_by(c.version.desc()).limit(1)
     row = connection.execute(newest).first()
     if row is None or row.effective_from <= now:
         return None
-    return AnnouncedRoster(
-        RosterVersion(row.version), Bytes32(row.guardian_roster_hash), UnixSeconds(row.effective_from)
-    )
+    return RosterAnnouncement(row.version, row.guardian_roster_hash, row.effective_from)
 
 
 def _publications() -> Subquery:

@@ -107,22 +107,17 @@ def _marked(view: Callable[P, R], access: str, body_type: str | None, *, counted
 
 def authenticate(received: Request, body: bytes) -> VerifiedRequest:
     """Prove who signed this request; raises 401, or 503 when the chain cannot be reached."""
-    setup, known = provided(Authentication), provided_or_none(Callers)
+    setup, known, environ = provided(Authentication), provided_or_none(Callers), received.environ
     wallets = setup.wallets.of_network(None if known is None else known.network())
-    return verify_request(received_request(received, body), setup.authority, setup.chain, wallets)
-
-
-def received_request(received: Request, body: bytes) -> ReceivedRequest:
-    """Return the request as the verifier reads it."""
-    environ = received.environ
     authorization = environ.get("HTTP_AUTHORIZATION")  # two headers arrive joined by a comma, which is no base64
-    return ReceivedRequest(
+    as_sent = ReceivedRequest(
         method=environ["REQUEST_METHOD"],
         path=environ["PATH_INFO"],
         raw_query=environ.get("QUERY_STRING", ""),
         body=body,
         authorization=() if authorization is None else (authorization,),
     )
+    return verify_request(as_sent, setup.authority, setup.chain, wallets)
 
 
 def read_body(received: Request, media_type: str | None, max_bytes: int) -> bytes:

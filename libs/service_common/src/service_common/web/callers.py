@@ -126,7 +126,7 @@ class Callers:
     def charge_account(self, own: Budget, behind_address: Budget, signer: Address, cost: int = 1) -> None:
         """Take from a proven account's own budget and from the one shared by all accounts of its network; 429 if either
         is used up, and then nothing is taken from the account."""
-        before = self.budgets.look(own, signer)
+        before = self.budgets.take(own, signer, 0)
         if before.left < cost:
             _require(replace(before, granted=False))
         self.charge(behind_address, cost)

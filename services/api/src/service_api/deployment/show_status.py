@@ -15,7 +15,6 @@ from bounty_protocol.wire.deployment import (
     DeploymentTotals,
     IndexPosition,
     KeyAnnouncement,
-    RosterAnnouncement,
 )
 from bounty_protocol.wire.values import IndexState
 from service_common.db import hub_index as t
@@ -71,11 +70,9 @@ def status_of(source: FactSource, connection: Connection, head: Head, totals: De
 
 
 def _announced(connection: Connection, now: UnixSeconds) -> Announcements:
-    roster, key = read_announced_roster(connection, now), read_delivery_keys(connection, now).announced
+    key = read_delivery_keys(connection, now).announced
     return Announcements(
-        guardian_roster=None
-        if roster is None
-        else RosterAnnouncement(roster.version, roster.guardian_roster_hash, roster.effective_from),
+        guardian_roster=read_announced_roster(connection, now),
         delivery_key=None if key is None else KeyAnnouncement(key.key, key.begins),
         new_owner=read_offered_owner(connection),
     )
