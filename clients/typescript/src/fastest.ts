@@ -5,20 +5,7 @@
 
 import { chacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { sha256 } from "@noble/hashes/sha2.js";
-
-/** An incremental SHA-256. */
-export interface Digest {
-  update(data: Uint8Array): void;
-  digest(): Uint8Array;
-}
-
-/** For one artifact. */
-export interface Primitives {
-  /** ChaCha20-Poly1305 (RFC 8439): the ciphertext and its tag of 16 bytes, in memory of their own. */
-  encrypt(key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array): Uint8Array;
-  /** Of nothing yet. */
-  readonly sha256: Digest;
-}
+import type { Primitives } from "./compiled.js";
 
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
