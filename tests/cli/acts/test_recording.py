@@ -1,10 +1,15 @@
 """``solver:submit`` where something is recorded already: told, continued, or replaced by the Solver's own word."""
 
+import hashlib
+
 import pytest
 from bounty_protocol.chain.rpc import mapping, quantity
+from bounty_protocol.domain.envelope import parse_envelope
 from service_cli.chain import sender
+from service_cli.work.sealing import CIPHERTEXT, ENVELOPE
 
 from tests.cli.api_twin import ApiTwin
+from tests.cli.kill import run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Ran, Terminal
@@ -66,6 +71,22 @@ def test_changed_work_is_replaced_on_request(ledger: Ledger, solver: Terminal, b
 
 def change(solver: Terminal, text: str = "print(2)\n") -> None:
     (solver.home / "work" / "main.py").write_text(text)
+
+
+def test_replaced_work_is_kept_until_another_is_recorded(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    """The storage could still lose what the Hub has."""
+    solver.run("solver:submit", bounty, work)
+    former = ledger.recorded(bounty)
+    change(solver)
+    words = ("solver:submit", "--replace", bounty, work)
+    run_killed(solver, rpc, *words, method="eth_sendRawTransaction", forward=False)
+    (kept,) = solver.home.rglob(former)
+    envelope = parse_envelope((kept / ENVELOPE).read_bytes())
+    assert "0x" + hashlib.sha256((kept / CIPHERTEXT).read_bytes()).hexdigest() == envelope.ciphertext.sha256
+    solver.run(*words)
+    assert (ledger.recorded(bounty) != former, kept.exists()) == (True, False)
 
 
 def test_replaced_work_needs_the_solvers_word(
