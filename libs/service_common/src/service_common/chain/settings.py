@@ -7,7 +7,7 @@ name.
 from dataclasses import dataclass, field
 
 from bounty_protocol import web_address
-from bounty_protocol.chain.deployment import NETWORKS, DeploymentRecord, deployment_of
+from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
@@ -44,8 +44,10 @@ class ChainSettings:
 
 def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
     """Read the settings of this process; mistakes are collected by ``reader``."""
-    chain_id, hub_address = read_hub(reader)
+    about = "8453 mainnet (Base), 84532 staging (Base Sepolia), 31337 local"
+    chain_id = ChainId(reader.required("SERVICE_CHAIN_ID", parse_decimal, about))
     record = deployment_of(chain_id)
+    known = record.hub_address if record is not None else None
     rpc_urls = reader.required(
         "SERVICE_RPC_URLS", parse_urls, "RPC endpoints, separated by commas, each once; two or more on mainnet"
     )
@@ -53,12 +55,12 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
         reader.refuse("SERVICE_RPC_URLS names one endpoint, which would decide alone on mainnet: name two or more")
     return ChainSettings(
         chain_id=chain_id,
-        hub_address=hub_address,
+        hub_address=reader.recorded("SERVICE_HUB_ADDRESS", parse_address, known, "the Hub"),
         deploy_block=BlockNumber(
             reader.optional(
                 "SERVICE_DEPLOY_BLOCK",
                 parse_decimal,
-                _deploy_block(record),
+                (record.deploy_block or 0) if record is not None else 0,
                 "the block in which the Hub was deployed",
                 shown="from the deployment's record, else 0",
             )
@@ -72,20 +74,6 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
         ),
         rpc_urls=rpc_urls,
     )
-
-
-def read_chain_id(reader: EnvironmentReader) -> ChainId:
-    """Return which chain this deployment is on."""
-    about = "8453 mainnet (Base), 84532 staging (Base Sepolia), 31337 local"
-    return reader.required("SERVICE_CHAIN_ID", _parse_chain_id, about)
-
-
-def read_hub(reader: EnvironmentReader) -> tuple[ChainId, Address]:
-    """Return which chain and Hub this deployment is; mistakes are collected by ``reader``."""
-    chain_id = read_chain_id(reader)
-    record = deployment_of(chain_id)
-    known = record.hub_address if record is not None else None
-    return chain_id, reader.recorded("SERVICE_HUB_ADDRESS", parse_address, known, "the Hub")
 
 
 def parse_urls(text: str) -> tuple[str, ...]:
@@ -103,15 +91,7 @@ def parse_urls(text: str) -> tuple[str, ...]:
     return urls
 
 
-def _deploy_block(record: DeploymentRecord | None) -> int:
-    return (record.deploy_block or 0) if record is not None else 0
-
-
 def _parse_depth(text: str) -> int | None:
     if (number := parse_decimal(text)) < 1:
         raise ValueError("a whole number of blocks, at least 1")
     return number
-
-
-def _parse_chain_id(text: str) -> ChainId:
-    return ChainId(parse_decimal(text))

@@ -219,11 +219,6 @@ def active_submissions(bounty_id: BountyId | BindParameter[BountyId], limit: int
     return select(latest).order_by(latest.c.block_number, latest.c.log_index).limit(limit)
 
 
-def submission_of_row(row: Row) -> Logged[SubmissionRecorded]:
-    """Return the Submission of a row of ``submissions``."""
-    return _logged(SubmissionRecorded, row)
-
-
 def read_submission(connection: Connection, bounty_id: BountyId, solver: Address) -> Logged[SubmissionRecorded] | None:
     """Return one Solver's current Submission."""
     history = read_submission_history(connection, bounty_id, solver)
@@ -238,14 +233,14 @@ def read_submission_history(
     rows = connection.execute(
         select(t.submissions).where(c.bounty_id == bounty_id, c.solver == solver).order_by(c.block_number, c.log_index)
     )
-    return [_logged(SubmissionRecorded, row) for row in rows.mappings()]
+    return [logged(SubmissionRecorded, row) for row in rows.mappings()]
 
 
 def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[Logged[VerdictRecorded]]:
     """Read each Guardian's current Verdict."""
     latest = _latest(t.verdicts, bounty_id, t.verdicts.c.guardian)
     return [
-        _logged(VerdictRecorded, row)
+        logged(VerdictRecorded, row)
         for row in connection.execute(select(latest).order_by(latest.c.guardian)).mappings()
     ]
 
@@ -336,11 +331,11 @@ ENDING_COLUMNS: Final = tuple(column.label(f"{_ENDING}{column.name}") for column
 
 def bounty_of_row(row: RowMapping) -> Bounty:
     """Return the bounty of a row of ``bounties`` with ``ENDING_COLUMNS`` from an outer join."""
-    own = _logged(BountyCreated, row)
+    own = logged(BountyCreated, row)
     if row[f"{_ENDING}bounty_id"] is None:
         return Bounty(own, None)
     ending = {column.name: row[f"{_ENDING}{column.name}"] for column in t.finalizations.c}
-    return Bounty(own, _logged(BountyFinalized, ending))
+    return Bounty(own, logged(BountyFinalized, ending))
 
 
 def later_rows(table: Table, account: str) -> tuple[ReadOnlyColumnCollection[str, Column[Any]], ColumnElement[bool]]:
@@ -389,19 +384,10 @@ def by_sorting(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return column + literal_column("0")
 
 
-def _logged(kind: type[T], row: Row) -> Logged[T]:
-    return Logged(_event(kind, row), _origin(row))
+def logged(kind: type[T], row: Row) -> Logged[T]:
+    """Return the event of a row of its table."""
+    return Logged(_event(kind, row), Origin(**{each.name: row[each.name] for each in fields(Origin)}))
 
 
 def _event(kind: type[T], row: Row) -> T:
     return event_of(kind, cast("Mapping[str, Any]", row))
-
-
-def _origin(row: Row) -> Origin:
-    return Origin(
-        block_number=BlockNumber(row["block_number"]),
-        block_hash=Bytes32(row["block_hash"]),
-        log_index=row["log_index"],
-        tx_hash=Bytes32(row["tx_hash"]),
-        time=UnixSeconds(row["time"]),
-    )

@@ -34,7 +34,6 @@ def create_api(
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
     provide(app, *(each for each in (callers, authentication) if each is not None))
-    app.before_request(_name_route)
     app.before_request(_begin)
     install_problems(app)
     app.wsgi_app = Edge(app.wsgi_app, callers)  # type: ignore[method-assign]
@@ -53,21 +52,14 @@ def get_health() -> Response:
     return Response("ok\n", mimetype="text/plain")
 
 
-def _name_route() -> None:
+def _begin() -> Response | None:
+    """Refuse other paths than plain ones, name the route, and answer a preflight."""
+    if _PLAIN_PATH.fullmatch(request.environ.get("PATH_INFO", "")) is None:
+        raise ServiceError("route_not_found", "There is no such route.")
     if request.url_rule is not None:
         request.environ[ROUTE] = request.url_rule.rule
-
-
-def _begin() -> Response | None:
-    if _PLAIN_PATH.fullmatch(request.environ.get("PATH_INFO", "")) is None:
-        request.environ.pop(ROUTE, None)
-        raise ServiceError("route_not_found", "There is no such route.")
-    if request.method == "OPTIONS":
-        return _preflight()
-    return None
-
-
-def _preflight() -> Response:
+    if request.method != "OPTIONS":
+        return None
     response = Response(status=204)
     response.headers["Access-Control-Allow-Methods"] = "GET, POST"
     response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type, If-None-Match"

@@ -125,7 +125,8 @@ def read_body(received: Request, media_type: str | None, max_bytes: int) -> byte
     if media_type is None:
         return refuse_body(received)
     _require_length(received)
-    if not _is_media_type(received.headers.get("Content-Type", ""), media_type):
+    parameters = {name: value.lower() for name, value in received.mimetype_params.items()}
+    if received.mimetype != media_type or parameters not in ({}, {"charset": "utf-8"}):
         raise ServiceError("unsupported_media_type", f"This route takes {media_type}.")
     if received.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise ServiceError("unsupported_media_type", "This service accepts no compressed body.")
@@ -170,10 +171,3 @@ def read_query(*, allowed: frozenset[str], code: str = "invalid_request") -> dic
     if issues:
         raise ServiceError(code, "The query has parameters that this route does not take.", issues=issues)
     return dict(pairs)
-
-
-def _is_media_type(header: str, wanted: str) -> bool:
-    """Return whether the header names ``wanted``, with ``charset=utf-8`` as the only parameter accepted."""
-    kind, _, parameter = header.partition(";")
-    plain = parameter.strip().lower().replace('"', "")
-    return kind.strip().lower() == wanted and plain in {"", "charset=utf-8"}

@@ -19,7 +19,7 @@ from service_common.db.hub_reads import (
     bounty_of_row,
     head_of_row,
     last_active,
-    submission_of_row,
+    logged,
 )
 from sqlalchemy import Connection, RowMapping, ScalarSelect, bindparam, func, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -76,7 +76,7 @@ def _page_of_row(row: RowMapping) -> IndexedBounty:
     return IndexedBounty(
         bounty,
         roster,
-        tuple(submission_of_row(each) for each in row["submissions"] or ()),
+        tuple(logged(SubmissionRecorded, each) for each in row["submissions"] or ()),
         row["submission_count"],
         None if row["page_content"] is None else bytes(row["page_content"]),
         record,

@@ -57,7 +57,7 @@ def list_bounties(facts: HubFacts, query: BountyQuery) -> BountyList:
     shown, total = rows[: query.limit], None if found.is_uncounted else _total(facts, query, matches)
     following = None
     if len(rows) > query.limit:
-        following = _cursor(query.sort, shown[-1]).to_text()
+        following = Cursor(query.sort, int(shown[-1]["key"]), shown[-1]["bounty_id"]).to_text()
     return BountyList(tuple(_item(facts, row) for row in shown), following, total)
 
 
@@ -119,24 +119,17 @@ def _first(
                 break  # do not look for final ones past all open ones
         return rows
     is_few = is_few or query.status is BountyStatus.OPEN or _is_of_open(query)
-    if query.sort is BountySort.DEADLINE:
-        key = by_sorting(b.submission_deadline) if is_few else b.submission_deadline
-        later = [] if cursor is None else [tuple_(b.submission_deadline, b.bounty_id) > _place(cursor)]
-        page = _sorted(key, (key, b.bounty_id), [*matches, *later], most)
-    else:
-        key = by_sorting(AWARD) if is_few else AWARD
-        later = [] if cursor is None else [tuple_(AWARD, b.bounty_id) < _place(cursor)]
-        page = _sorted(key, (key.desc(), b.bounty_id.desc()), [*matches, *later], most)
+    is_rising = query.sort is BountySort.DEADLINE
+    sorted_by: ColumnElement[Any] = b.submission_deadline if is_rising else AWARD
+    key = by_sorting(sorted_by) if is_few else sorted_by
+    order = (key, b.bounty_id) if is_rising else (key.desc(), b.bounty_id.desc())
+    if cursor is not None:
+        here, there = tuple_(sorted_by, b.bounty_id), tuple_(literal(cursor.key, Numeric), literal(cursor.bounty_id))
+        matches = [*matches, here > there if is_rising else here < there]
+    # The matching rows are found first; then only their details are read.
+    first = select(b.bounty_id).select_from(SOURCE).where(*matches).order_by(*order).limit(most)
+    page = _rows(key).where(b.bounty_id.in_(first)).order_by(*order)
     return facts.connection.execute(page).mappings().all()
-
-
-def _sorted(
-    key: ColumnElement[Any], order: tuple[ColumnElement[Any], ...], matches: list[ColumnElement[bool]], most: int
-) -> Select[Any]:
-    """Select the first rows in an order. The matching rows are found first; then only their details are read."""
-    bounty_id = t.bounties.c.bounty_id
-    first = select(bounty_id).select_from(SOURCE).where(*matches).order_by(*order).limit(most)
-    return _rows(key).where(bounty_id.in_(first)).order_by(*order)
 
 
 def _is_of_open(query: BountyQuery) -> bool:
@@ -173,14 +166,6 @@ def _rows(key: ColumnElement[Any]) -> Select[Any]:
         key.label("key"),
     )
     return select(*columns).select_from(SOURCE)
-
-
-def _place(cursor: Cursor) -> ColumnElement[Any]:
-    return tuple_(literal(cursor.key, Numeric), literal(cursor.bounty_id))
-
-
-def _cursor(sort: BountySort, row: RowMapping) -> Cursor:
-    return Cursor(sort, int(row["key"]), row["bounty_id"])
 
 
 def _total(facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]]) -> int | None:

@@ -9,7 +9,7 @@ folded text decides. What is kept of a page is bounded by ``MOST_FOLDED`` letter
 import re
 import unicodedata
 import zlib
-from typing import Final, NamedTuple
+from typing import Final
 
 from service_common.db import app
 from sqlalchemy import ColumnElement, Integer, and_, func, literal, not_, true
@@ -39,29 +39,21 @@ def grams(folded: str) -> list[int]:
     return sorted({_hash(run) for run in runs})
 
 
-class Term(NamedTuple):
-    """Something that a page has to have, or must not have."""
-
-    text: str
-    is_wanted: bool = True
-
-
-def terms(search: str) -> list[Term]:
-    """Split a search into folded words without surrounding punctuation, and quoted texts unchanged; a hyphen before one
-    means that it must be absent.
+def terms(search: str) -> list[tuple[str, bool]]:
+    """Split a search into folded words without surrounding punctuation, and quoted texts unchanged, each with whether
+    a page has to have it; a hyphen before one means that it must be absent.
     """
     found = []
     for hyphen, quoted, word in _TERM.findall(search):
         text = fold(quoted) if quoted else _EDGES.sub("", fold(word))
         if text:
-            found.append(Term(text, is_wanted=not hyphen))
+            found.append((text, not hyphen))
     return list(dict.fromkeys(found))
 
 
 def has_terms(search: str) -> ColumnElement[bool]:
     """Return whether title or summary of a page have everything that a search asks for; true for an empty search."""
-    asked = [(_has(term.text), term.is_wanted) for term in terms(search)]
-    return and_(true(), *(condition if is_wanted else not_(condition) for condition, is_wanted in asked))
+    return and_(true(), *(_has(text) if is_wanted else not_(_has(text)) for text, is_wanted in terms(search)))
 
 
 def _has(term: str) -> ColumnElement[bool]:

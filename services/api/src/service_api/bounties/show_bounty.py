@@ -6,6 +6,8 @@ neither ``verification_record`` nor its error, a final one exactly one of them. 
 index.
 """
 
+from typing import Final
+
 from bounty_protocol.domain.bounty import Bounty, TermDifference, term_differences
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
@@ -23,6 +25,11 @@ from service_api.bounties.rendering import block_of_change, facts_of, finality_o
 from service_api.bounties.verification_records import Records
 from service_api.moderation.texts import page_withheld
 
+_MISMATCH: Final = ServiceError(
+    "bounty_challenge_content_mismatch",
+    "The challenge page is missing here, or does not match the bounty's spec_commitment.",
+)
+
 
 def show_bounty(records: Records, bounty_id: BountyId) -> tuple[Head, BountyDetail]:
     """Return how far the index is, and the body of ``GET /api/bounties/{bounty_id}``."""
@@ -36,7 +43,9 @@ def show_bounty(records: Records, bounty_id: BountyId) -> tuple[Head, BountyDeta
 
 def detail_of(records: Records, head: Head, found: IndexedBounty) -> BountyDetail:
     """Return everything that is shown of a bounty, as read."""
-    bounty, page = found.bounty, _committed(found)
+    bounty, page = found.bounty, found.challenge
+    if page is not None and spec_commitment(page) != bounty.terms.spec_commitment:
+        page = None  # altered bytes count like missing ones: neither is what was committed to
     is_shown = page is not None and found.withheld is None
     record = records.find(head, found)
     return BountyDetail(
@@ -51,19 +60,11 @@ def detail_of(records: Records, head: Head, found: IndexedBounty) -> BountyDetai
         challenge_terms=None if page is None else _terms(page, bounty),
         finality=finality_of(bounty, head),
         block=block_of_change(bounty),
-        error=None
-        if is_shown
-        else error_body(_mismatch() if found.withheld is None else page_withheld(found.withheld)),
+        error=None if is_shown else error_body(_MISMATCH if found.withheld is None else page_withheld(found.withheld)),
         withheld=found.withheld,
         verification_record=None if isinstance(record, RecordError) else record,
         verification_record_error=record if isinstance(record, RecordError) else None,
     )
-
-
-def _committed(found: IndexedBounty) -> bytes | None:
-    """Return the committed page. Missing bytes count like altered ones: neither is what was committed to."""
-    page = found.challenge
-    return page if page is not None and spec_commitment(page) == found.bounty.terms.spec_commitment else None
 
 
 def _terms(page: bytes, bounty: Bounty) -> ChallengeTerms:
@@ -74,10 +75,3 @@ def _terms(page: bytes, bounty: Bounty) -> ChallengeTerms:
         return ChallengeTerms(matches=False, differences=(TermDifference("frontmatter", "unreadable", ""),))
     found = term_differences(challenge, bounty.terms)
     return ChallengeTerms(matches=not found, differences=tuple(found))
-
-
-def _mismatch() -> ServiceError:
-    return ServiceError(
-        "bounty_challenge_content_mismatch",
-        "The challenge page is missing here, or does not match the bounty's spec_commitment.",
-    )

@@ -4,7 +4,7 @@ The numbers come from the one writer, so nothing appears later with a lower numb
 reorg took out is not listed any more: who has not read it has nothing to take back.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
 
 from bounty_protocol.chain.events import Log, decode_log
 from bounty_protocol.domain.hub_events import VerdictRecorded, bounty_of, event_of
@@ -19,39 +19,32 @@ from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import Head, former_verdicts
 from sqlalchemy import Connection, RowMapping, func, select, true, tuple_
 
+Replaced = Mapping[tuple[int, int], ReplacedVerdict]
+
 
 def list_changes(facts: HubFacts, query: ChangeQuery) -> ChangeList:
     """Return the body of ``GET /api/changes``."""
-    found = _read(facts.connection, facts.head, query.after, query.limit + 1)
-    if not found and query.after > _newest(facts.connection):  # the index was since restored from a backup
-        issue = Issue("after", "is beyond the newest change of this index; start again at 0")
-        raise ServiceError("invalid_request", "The index has not come that far.", issues=[issue])
-    shown = tuple(found[: query.limit])
-    return ChangeList(shown, shown[-1].number if shown else query.after, len(found) > query.limit)
-
-
-def _read(connection: Connection, head: Head, after: ChangeNumber, limit: int) -> list[Change]:
-    """Read the changes after a number, in order."""
-    c, logs = t.changes.c, t.logs
+    connection, head, c, logs = facts.connection, facts.head, t.changes.c, t.logs
     placed = (logs.c.block_number == c.block_number) & (logs.c.log_index == c.log_index)
     columns = (c.number, c.block_number.label("at_block"), c.log_index.label("at_log"), *logs.c)
-    found = select(*columns).select_from(t.changes.outerjoin(logs, placed)).where(c.number > after)
-    rows = connection.execute(found.order_by(c.number).limit(limit)).mappings()
-    listed = [_change(head, row) for row in rows]
-    replaced = _read_replaced(connection, [event for each in listed if (event := each.event) is not None])
-    return [
-        replace(each, event=replace(event, replaces=former))
-        if (event := each.event) is not None and (former := replaced.get((event.block_number, event.log_index)))
-        else each
-        for each in listed
-    ]
+    found = select(*columns).select_from(t.changes.outerjoin(logs, placed)).where(c.number > query.after)
+    rows = connection.execute(found.order_by(c.number).limit(query.limit + 1)).mappings().all()
+    if not rows and query.after > (connection.execute(select(func.max(c.number))).scalar() or 0):
+        issue = Issue("after", "is beyond the newest change of this index; start again at 0")  # restored from a backup
+        raise ServiceError("invalid_request", "The index has not come that far.", issues=[issue])
+    shown = rows[: query.limit]
+    replaced = _read_replaced(connection, [(row["at_block"], row["at_log"]) for row in shown])
+    changes = tuple(
+        Change(ChangeNumber(row["number"]), ChangeKind.RETRACTION, None, BlockNumber(row["at_block"]))
+        if row["at_log"] is None
+        else Change(ChangeNumber(row["number"]), ChangeKind.EVENT, _event(head, row, replaced), None)
+        for row in shown
+    )
+    return ChangeList(changes, changes[-1].number if changes else query.after, len(rows) > query.limit)
 
 
-def _read_replaced(connection: Connection, events: list[ChangeEvent]) -> dict[tuple[int, int], ReplacedVerdict]:
-    """Read the Verdicts that those among the events replaced, by the block number and log index of these."""
-    places = [(event.block_number, event.log_index) for event in events if event.name == VerdictRecorded.__name__]
-    if not places:
-        return {}
+def _read_replaced(connection: Connection, places: list[tuple[int, int]]) -> Replaced:
+    """Read the Verdicts that those among some logs replaced, by the block number and log index of these."""
     v, former = t.verdicts.c, former_verdicts()
     at = (v.block_number.label("by_block"), v.log_index.label("by_log"))
     found = select(*at, former).select_from(t.verdicts.join(former, true()))
@@ -72,19 +65,7 @@ def _replaced(row: RowMapping) -> ReplacedVerdict:
     )
 
 
-def _newest(connection: Connection) -> ChangeNumber:
-    """Read the number of the newest change; 0 without one."""
-    return ChangeNumber(connection.execute(select(func.max(t.changes.c.number))).scalar() or 0)
-
-
-def _change(head: Head, row: RowMapping) -> Change:
-    number = ChangeNumber(row["number"])
-    if row["at_log"] is None:
-        return Change(number, ChangeKind.RETRACTION, None, BlockNumber(row["at_block"]))
-    return Change(number, ChangeKind.EVENT, _event(head, row), None)
-
-
-def _event(head: Head, row: RowMapping) -> ChangeEvent:
+def _event(head: Head, row: RowMapping, replaced: Replaced) -> ChangeEvent:
     log = Log(
         address=head.hub_address,
         block_number=BlockNumber(row["block_number"]),
@@ -106,4 +87,5 @@ def _event(head: Head, row: RowMapping) -> ChangeEvent:
         tx_hash=log.tx_hash,
         time=UnixSeconds(row["time"]),
         finality=Finality.FINALIZED if is_final else Finality.UNSAFE,
+        replaces=replaced.get((log.block_number, log.log_index)),
     )

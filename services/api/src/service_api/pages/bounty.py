@@ -126,7 +126,7 @@ class BountyPage:
 
 def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
     """Return the page of a bounty, from one snapshot of the index."""
-    with reading(deps.engine) as connection:
+    with reading(deps.facts.engine) as connection:
         head, found = read_bounty_page(connection, deps.facts, bounty_id)
         verdicts = read_written_verdicts(connection, bounty_id)
         replacements = read_replacements(connection, {bounty_id})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from bounty_protocol.types import UnixSeconds
+from bounty_protocol.types import UnixSeconds, parse_address, parse_bounty_id
 from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
 from markupsafe import escape
@@ -18,7 +18,7 @@ from service_api.pages import formatting
 from service_api.pages.answers import kept
 from service_api.pages.entries import Chronicle, Entry, newest
 from service_api.pages.person import read_person
-from service_api.pages.routes import parsed_account, parsed_bounty_id
+from service_api.pages.routes import parsed
 from service_api.pages.rows import (
     BOUNTY,
     CLAIM,
@@ -74,7 +74,7 @@ def get_feed() -> Response:
 def get_bounty_feed(bounty_id: str) -> Response:
     """Answer with the latest events of one bounty."""
     read_query(allowed=frozenset())
-    number = parsed_bounty_id(bounty_id)
+    number = parsed(bounty_id, parse_bounty_id)
 
     def make(deps: PageSources) -> Feed:
         with deps.facts.open() as facts:
@@ -101,7 +101,7 @@ def get_bounty_feed(bounty_id: str) -> Response:
 def get_person_feed(account: str) -> Response:
     """Answer with the latest events of one account."""
     read_query(allowed=frozenset())
-    address = parsed_account(account)
+    address = parsed(account, parse_address)
 
     def make(deps: PageSources) -> Feed:
         with deps.facts.open() as facts:

@@ -8,21 +8,21 @@ a stranger's server, and is asked for a round once.
 import re
 from collections.abc import Callable, Sequence
 from threading import Lock, Semaphore
-from typing import Final, cast
+from typing import Final
 
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, HttpGet, NotYet
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.errors import ServiceError
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, Response
 from service_common.recent import Recent
 from service_common.web.authentication import public, read_query
+from service_common.web.provided import provided
 from werkzeug.exceptions import NotFound
 
 from service_api.versions import json_version, render_version
 
-EXTENSION: Final = "service-rounds"
 _KEPT_SECONDS: Final = 3_600.0
 _MOST_KEPT: Final = 1_024
 _SILENT_SECONDS: Final = 10.0
@@ -31,21 +31,24 @@ _AT_ONCE: Final = 8
 """Questions to relays at a time, so that callers who ask for old rounds do not occupy every thread."""
 _ROUND: Final = re.compile(r"[1-9][0-9]{0,14}")
 _FOREVER: Final = "public, max-age=31536000, immutable"
-_RETRY_SECONDS: Final = 5
 
 routes = Blueprint("rounds", __name__)
 
 
-class BeaconUnavailable(Exception):
-    """No relay answers at the moment, or too many callers wait for one."""
+class RoundLater(Exception):
+    """There is no signature to show now; ask again after ``seconds``: by default, since no relay answers, or too many
+    callers wait for one.
+    """
+
+    def __init__(
+        self, seconds: int = 5, status: int = 503, text: str = "No relay of the beacon answers at the moment."
+    ) -> None:
+        super().__init__(text)
+        self.seconds, self.status = seconds, status
 
 
-class RoundNotOut(Exception):
-    """The round has no signature yet; ask again after ``retry_after`` seconds."""
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__()
-        self.retry_after = retry_after
+def _not_out(seconds: int) -> RoundLater:
+    return RoundLater(seconds, 425, "This round is not out yet.")
 
 
 class Rounds:
@@ -69,37 +72,30 @@ class Rounds:
                 return None
 
     def round(self, chain_hash: str, number: int) -> Beacon:
-        """Return the signature of a round; raise ``RoundNotOut``, ``BeaconUnavailable``, or ``NotFound`` for another
-        beacon.
-        """
+        """Return the signature of a round; raise ``RoundLater``, or ``NotFound`` for another beacon."""
         info = self.info()
         if info is None:
-            raise BeaconUnavailable
+            raise RoundLater
         if chain_hash != info.chain_hash.removeprefix("0x"):
             raise NotFound
         if (wait := info.time_of(number) - self._clock.now()) > 0:
-            raise RoundNotOut(wait)
+            raise _not_out(wait)
         return self._rounds.get(number, lambda: self._asked(info, number))
 
     def _asked(self, info: BeaconInfo, number: int) -> Beacon:
         if self._clock.monotonic() < self._silent_until or not self._places.acquire(blocking=False):
-            raise BeaconUnavailable
+            raise RoundLater
         try:
             found = BeaconClient(self._urls, info, self._http, self._clock).round(number)
         except SealedDataError as error:
             if error.failure is Failure.BEACON_UNAVAILABLE:
                 self._silent_until = self._clock.monotonic() + _SILENT_SECONDS
-            raise BeaconUnavailable from None
+            raise RoundLater from None
         finally:
             self._places.release()
         if isinstance(found, NotYet):
-            raise RoundNotOut(found.retry_after)
+            raise _not_out(found.retry_after)
         return found
-
-
-def current_rounds() -> Rounds:
-    """Return the beacon rounds of the app that answers this request."""
-    return cast("Rounds", current_app.extensions[EXTENSION])
 
 
 @routes.get("/beacon/<chain_hash>/public/<number>")
@@ -110,14 +106,8 @@ def get_round(chain_hash: str, number: str) -> Response:
     if _ROUND.fullmatch(number) is None:
         raise NotFound
     try:
-        found = current_rounds().round(chain_hash, int(number))
-    except RoundNotOut as waiting:
-        return _later(425, "This round is not out yet.", waiting.retry_after)
-    except BeaconUnavailable:
-        return _later(503, "No relay of the beacon answers at the moment.", _RETRY_SECONDS)
+        found = provided(Rounds).round(chain_hash, int(number))
+    except RoundLater as later:
+        headers = {"Retry-After": str(later.seconds), "Cache-Control": "no-store"}
+        return Response(f"{later}\n", later.status, mimetype="text/plain", headers=headers)
     return render_version(json_version({"round": found.round, "signature": found.signature.hex()}, _FOREVER))
-
-
-def _later(status: int, text: str, seconds: int) -> Response:
-    headers = {"Retry-After": str(seconds), "Cache-Control": "no-store"}
-    return Response(f"{text}\n", status, mimetype="text/plain", headers=headers)

@@ -1,13 +1,13 @@
 """The pages."""
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 from urllib.parse import urlencode
 
 from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
-from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.types import parse_address, parse_bounty_id
 from bounty_protocol.wire.deployment import DeploymentTotals
 from bounty_protocol.wire.values import MAX_SEARCH
 from bounty_protocol.wire.withheld import WithheldQuery
@@ -26,13 +26,13 @@ from service_api.moderation.decisions import list_withheld
 from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
 from service_api.pages.answers import kept, only_now, page, static_page
 from service_api.pages.entries import withheld_line
-from service_api.pages.rounds import current_rounds
 from service_api.pages.sources import PageSources
 from service_api.pages.titles import read_challenge
 from service_api.versions import REVALIDATE, Version, text_version
 
 routes = Blueprint("pages", __name__, template_folder="templates")
 
+T = TypeVar("T")
 SHOWN_WITHHELD: Final = 100
 Made = tuple[Head | None, dict[str, object]]
 """How far the index was, and what a template shows."""
@@ -84,7 +84,7 @@ def find() -> PlainResponse:
     text = read_query(allowed=frozenset({"q"})).get("q", "").strip()
     number = re.fullmatch(r"#?([1-9][0-9]{0,18})", text)
     if number is not None:
-        return redirect(f"/bounties/{parsed_bounty_id(number.group(1))}", 303)
+        return redirect(f"/bounties/{parsed(number.group(1), parse_bounty_id)}", 303)
     try:
         return redirect(f"/people/{parse_address(text)}", 303)
     except ValueError:
@@ -100,7 +100,7 @@ def get_bounty(bounty_id: str) -> Response:
     to check them.
     """
     read_query(allowed=frozenset())
-    number, deps = parsed_bounty_id(bounty_id), provided(PageSources)
+    number, deps = parsed(bounty_id, parse_bounty_id), provided(PageSources)
 
     def make() -> Made:
         found = bounty.bounty_page(deps, number)
@@ -108,7 +108,7 @@ def get_bounty(bounty_id: str) -> Response:
             "page": found,
             "reasons": bounty.REASONS,
             "record_failures": bounty.RECORD_FAILURES,
-            "wallet": _wallet(deps, wallets.Actions.BOUNTY, detail=found.detail),
+            "wallet": wallets.wallet_data(deps.config, wallets.Actions.BOUNTY, detail=found.detail),
         }
 
     return page("bounty.html", make, acting=True)
@@ -119,7 +119,7 @@ def get_bounty(bounty_id: str) -> Response:
 def get_challenge(bounty_id: str) -> Response:
     """Answer with the exact bytes of a challenge page, to be saved and hashed; only verified ones."""
     read_query(allowed=frozenset())
-    number = parsed_bounty_id(bounty_id)
+    number = parsed(bounty_id, parse_bounty_id)
 
     def make() -> Version:
         _, detail = show_bounty(provided(PageSources).records, number)
@@ -138,7 +138,7 @@ def get_challenge(bounty_id: str) -> Response:
 def get_person(account: str) -> Response | PlainResponse:
     """Answer with what an account can do now; what it posted, submitted, judged and was paid."""
     read_query(allowed=frozenset())
-    address = parsed_account(account)
+    address = parsed(account, parse_address)
     if account != address:
         return redirect(f"/people/{address}", 301)
 
@@ -158,7 +158,7 @@ def get_guardians() -> Response:
     def make() -> Made:
         deps = provided(PageSources)
         found = guardians.guardians_page(deps)
-        return found.head, {"page": found, "wallet": _wallet(deps, wallets.Actions.GUARDIANS)}
+        return found.head, {"page": found, "wallet": wallets.wallet_data(deps.config, wallets.Actions.GUARDIANS)}
 
     return page("guardians.html", make, acting=True, has_amounts=False)
 
@@ -172,7 +172,7 @@ def get_publish() -> Response:
     def make() -> Made:
         deps = provided(PageSources)
         head, terms = _stated(deps)
-        return head, {"wallet": _wallet(deps, wallets.Actions.PUBLISH, terms=terms)}
+        return head, {"wallet": wallets.wallet_data(deps.config, wallets.Actions.PUBLISH, terms=terms)}
 
     return page("publish.html", make, acting=True, has_amounts=False)
 
@@ -235,16 +235,6 @@ def _figures(totals: DeploymentTotals) -> dict[str, object]:
     return {"tallies": status.tallies_of(totals), "paid": status.paid_of(totals)}
 
 
-def _wallet(
-    deps: PageSources,
-    actions: wallets.Actions,
-    *,
-    detail: BountyDetail | None = None,
-    terms: wallets.StatedTerms | None = None,
-) -> dict[str, object]:
-    return wallets.wallet_data(deps.config, current_rounds().info(), actions, detail, terms)
-
-
 def _stated(deps: PageSources) -> tuple[Head | None, wallets.StatedTerms | None]:
     """Return the terms for the page's form, each None while it cannot be read: a wallet reads them as well."""
     head = None
@@ -258,17 +248,9 @@ def _stated(deps: PageSources) -> tuple[Head | None, wallets.StatedTerms | None]
     return head, None if fees is None else wallets.StatedTerms(token, fees_of(fees), delay)
 
 
-def parsed_bounty_id(text: str) -> BountyId:
-    """Parse a bounty's number in a path; 404 for anything else."""
+def parsed(text: str, parse: Callable[[str], T]) -> T:
+    """Parse a part of a path; 404 for anything else."""
     try:
-        return parse_bounty_id(text)
-    except ValueError:
-        raise NotFound from None
-
-
-def parsed_account(text: str) -> Address:
-    """Parse an account in a path; 404 for anything else."""
-    try:
-        return parse_address(text)
+        return parse(text)
     except ValueError:
         raise NotFound from None

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from bounty_protocol.types import Address, BountyId, Bytes32, TokenAmount, UnixSeconds
 from service_common.db import app
 from sqlalchemy import (
     BigInteger,
@@ -171,7 +171,7 @@ def read_rows(
     connection: Connection, shape: type[T], *conditions: Condition, most: int, order: Order | None = None
 ) -> tuple[T, ...]:
     """Return the rows of a shape, the newest first or in another order, at most ``most``."""
-    found = select(*(_ROWS[shape].c[name] for name in _readers(shape)))
+    found = select(*(_ROWS[shape].c[name] for name in _READERS[shape]))
     return tuple(_made(shape, row) for row in connection.execute(_ordered(shape, found, conditions, order, most)))
 
 
@@ -202,7 +202,7 @@ def _bounties() -> Select[Any]:
     """Select the columns of a bounty with its title. The texts are looked up row by row: with a join, the database
     would read those of all bounties to get a few hundred.
     """
-    names = [name for name in _readers(BountyRow) if name != "title"]
+    names = [name for name in _READERS[BountyRow] if name != "title"]
     texts = app.challenge_summaries.c
     title = select(func.json_build_array(texts.title, texts.summary, texts.tags))
     title = title.where(texts.spec_commitment == BOUNTY.spec_commitment)
@@ -229,7 +229,7 @@ def read_written_verdicts(connection: Connection, bounty_id: BountyId) -> tuple[
     """Return the latest Verdict of each Guardian of a bounty, with its document."""
     kept = app.written_verdicts
     notice = verdict_notice(VERDICT.report_commitment, VERDICT.guardian_address).label("notice")
-    found = select(*(VERDICT[name] for name in _readers(VerdictRow)), kept.c.content, notice)
+    found = select(*(VERDICT[name] for name in _READERS[VerdictRow]), kept.c.content, notice)
     found = found.outerjoin(kept, kept.c.report_commitment == VERDICT.report_commitment)
     rows = connection.execute(found.where(VERDICT.bounty_id == bounty_id))
     return tuple(
@@ -256,13 +256,8 @@ def _ordered(
 
 
 def _made(shape: type[T], row: Any, **more: object) -> T:
-    values = {name: read(getattr(row, name)) for name, read in _readers(shape).items() if name not in more}
+    values = {name: read(getattr(row, name)) for name, read in _READERS[shape].items() if name not in more}
     return shape(**values, **more)
-
-
-def _readers(shape: type) -> Mapping[str, Callable[[Any], object]]:
-    """Return, for each field of a shape, the function that reads its column's value."""
-    return _READERS[shape]
 
 
 def _reader(hint: Any) -> Callable[[Any], object]:
@@ -274,11 +269,11 @@ def _reader(hint: Any) -> Callable[[Any], object]:
 
 _KINDS: Final[Mapping[Any, Callable[[Any], object]]] = {
     TokenAmount: int,
-    BlockNumber: int,
     BountyStatus: BountyStatus,
     Outcome: Outcome,
     SettlementReason: SettlementReason,
     VerdictKind: VerdictKind,
     AmountKind: AmountKind,
 }
+"""How the value of a field's column is read, where it is not the value itself."""
 _READERS: Final = {shape: {name: _reader(hint) for name, hint in get_type_hints(shape).items()} for shape in _ROWS}

@@ -8,6 +8,7 @@ from flask import Flask, Response, current_app, redirect, render_template, reque
 from jinja2 import StrictUndefined
 from service_common.log import correlation_id
 from service_common.web.problems import PAGE
+from service_common.web.provided import provide
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as PlainResponse
 
@@ -38,7 +39,7 @@ def install_pages(app: Flask, deps: PageSources) -> None:
     install_texts(app, deps.config.pages.texts)
     _install_templates(app, deps)
     urls = deps.config.beacon.urls
-    app.extensions[rounds.EXTENSION] = rounds.Rounds(urls, lambda: deps.constants.beacon, deps.relays, deps.clock)
+    provide(app, rounds.Rounds(urls, lambda: deps.constants.beacon, deps.relays, deps.clock))
     app.extensions[PAGE] = _problem
     app.before_request(_without_slash)
     for each in BLUEPRINTS:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.beacon import HttpGet
 from service_common.db.hub_facts import FactSource
-from sqlalchemy import Engine
 
 from service_api.bounties.verification_records import Records
 from service_api.config import ApiConfig
@@ -25,11 +24,6 @@ class PageSources:
     def facts(self) -> FactSource:
         """Indexed Hub state."""
         return self.records.source
-
-    @property
-    def engine(self) -> Engine:
-        """The database."""
-        return self.facts.engine
 
     @property
     def clock(self) -> Clock:

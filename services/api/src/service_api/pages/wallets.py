@@ -7,11 +7,12 @@ script compares it with the chain, through the wallet's own node, before anythin
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.deployment import CurrentFees, TokenDescription
+from service_common.web.provided import provided
 
 from service_api.config import ApiConfig
+from service_api.pages.rounds import Rounds
 
 
 class Actions(StrEnum):
@@ -41,14 +42,10 @@ class StatedTerms:
 
 
 def wallet_data(
-    config: ApiConfig,
-    beacon: BeaconInfo | None,
-    actions: Actions,
-    detail: BountyDetail | None = None,
-    terms: StatedTerms | None = None,
+    config: ApiConfig, actions: Actions, *, detail: BountyDetail | None = None, terms: StatedTerms | None = None
 ) -> dict[str, object]:
     """Return the value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it."""
-    facts = detail.facts if detail else None
+    facts, beacon = detail.facts if detail else None, provided(Rounds).info()
     data = {
         "actions": actions.value,
         "deployment": {"chainId": config.chain.chain_id, "hubAddress": config.chain.hub_address},

@@ -14,7 +14,7 @@ from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_t
 from bounty_protocol.chain.hub_constants import term_issues
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.abi_hashes import authorization_nonce
-from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.hub_events import FeePolicyChanged
 from bounty_protocol.domain.money import fee_amount
@@ -22,7 +22,7 @@ from bounty_protocol.domain.roster import Roster
 from bounty_protocol.domain.terms import Terms
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.rubric import current_rubric
-from bounty_protocol.types import Address, Bytes32, UnixSeconds, bytes32
+from bounty_protocol.types import Address, UnixSeconds, bytes32
 from bounty_protocol.wire.publication import PreparedCall, PreparedPublication, ReviewReference
 from bounty_protocol.wire.values import AbiArguments, TypedData
 from service_common.db import app as t
@@ -98,7 +98,17 @@ class Publishing:
         )
         finished = self.reviews.require_ready(review)
         store_page(engine, commitment, page, challenge)
-        return self._prepared(poster, _terms(challenge, commitment, offer), offer, finished, len(page))
+        terms = Terms(
+            spec_commitment=commitment,
+            expected_roster_hash=offer.roster.guardian_roster_hash,
+            escrow_amount=challenge.escrow_amount,
+            submission_deadline=challenge.submission_deadline,
+            judging_window=challenge.judging_window_seconds,
+            max_protocol_fee=fee_amount(challenge.escrow_amount, offer.fees.protocol_fee_bps),
+            max_guardian_fee=fee_amount(challenge.escrow_amount, offer.fees.guardian_fee_bps),
+            salt=bytes32(secrets.token_bytes(32)),
+        )
+        return self._prepared(poster, terms, offer, finished, len(page))
 
     def _prepared(
         self, poster: Address, terms: Terms, offer: Offer, finished: ReviewReference, byte_length: int
@@ -166,16 +176,3 @@ def shown_time(at: int) -> str:
         return iso_utc(at)
     except (ValueError, OverflowError, OSError):
         return f"{at} seconds after 1970"
-
-
-def _terms(challenge: ChallengePage, commitment: Bytes32, offer: Offer) -> Terms:
-    return Terms(
-        spec_commitment=commitment,
-        expected_roster_hash=offer.roster.guardian_roster_hash,
-        escrow_amount=challenge.escrow_amount,
-        submission_deadline=challenge.submission_deadline,
-        judging_window=challenge.judging_window_seconds,
-        max_protocol_fee=fee_amount(challenge.escrow_amount, offer.fees.protocol_fee_bps),
-        max_guardian_fee=fee_amount(challenge.escrow_amount, offer.fees.guardian_fee_bps),
-        salt=bytes32(secrets.token_bytes(32)),
-    )

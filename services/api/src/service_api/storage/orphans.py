@@ -13,8 +13,7 @@ from itertools import groupby, islice
 from typing import Final
 
 from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.locator import parse_locator
-from bounty_protocol.types import Address
+from bounty_protocol.domain.locator import StorageLocation, parse_locator
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.engine import writing
@@ -34,13 +33,15 @@ ENVELOPE_DAYS: Final = 30
 _AT_ONCE: Final = 1_000
 """Objects of one bounty that are held together: anybody may upload any number of them."""
 
+Placed = tuple[StorageLocation, ObjectInfo]
+
 log = get_logger(__name__)
 
 
 def delete_orphans(source: FactSource, store: GcsStore) -> int:
     """Delete the objects that no Submission uses; return how many."""
     count = 0
-    for bounty_id, objects in groupby(_objects(source, store), key=lambda info: parse_locator(info.locator).bounty_id):
+    for bounty_id, objects in groupby(_objects(source, store), key=lambda each: each[0].bounty_id):
         while found := list(islice(objects, _AT_ONCE)):
             with source.open() as facts:
                 bounty = read_bounty(facts.connection, bounty_id)
@@ -54,23 +55,21 @@ def delete_orphans(source: FactSource, store: GcsStore) -> int:
     return count
 
 
-def _objects(source: FactSource, store: GcsStore) -> Iterator[ObjectInfo]:
+def _objects(source: FactSource, store: GcsStore) -> Iterator[Placed]:
     """Yield the objects of this deployment's bucket, each bounty's together."""
     for info in store.list(f"submissions/{source.chain_id}/{source.hub_address}/"):
         try:
-            parse_locator(info.locator)
+            yield parse_locator(info.locator), info
         except ValueError:
             log.warning("an object that no Solver can have uploaded", locator=info.locator[:200])
-        else:
-            yield info
 
 
-def _orphans(facts: HubFacts, bounty: Bounty, objects: list[ObjectInfo]) -> list[ObjectInfo]:
+def _orphans(facts: HubFacts, bounty: Bounty, objects: list[Placed]) -> list[ObjectInfo]:
     """Return the bounty's objects that no final Submission of their Solver names, or may name once its envelope is
     restored.
     """
     s, e = hub_index.submissions.c, t.submission_envelopes.c
-    solvers = literal(list({_solver(info) for info in objects}), ARRAY(Text))
+    solvers = literal(list({place.solver_address for place, _ in objects}), ARRAY(Text))
     recorded = facts.connection.execute(
         select(s.solver, e.storage_locator)
         .outerjoin_from(hub_index.submissions, t.submission_envelopes, is_its_envelope())
@@ -83,13 +82,9 @@ def _orphans(facts: HubFacts, bounty: Bounty, objects: list[ObjectInfo]) -> list
     awaited = {row.solver for row in recorded if row.storage_locator is None} if waits else set()
     return [
         info
-        for info in objects
-        if info.created_at <= final - DAY_SECONDS and info.locator not in named and _solver(info) not in awaited
+        for place, info in objects
+        if info.created_at <= final - DAY_SECONDS and info.locator not in named and place.solver_address not in awaited
     ]
-
-
-def _solver(info: ObjectInfo) -> Address:
-    return parse_locator(info.locator).solver_address
 
 
 def _delete(engine: Engine, store: GcsStore, info: ObjectInfo) -> bool:

@@ -20,7 +20,7 @@ from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import is_newest
 from service_common.recent import Recent
-from sqlalchemy import ColumnElement, Engine, Table, and_, exists, func, select, update
+from sqlalchemy import ColumnElement, Engine, and_, exists, func, select, update
 
 RETRY_SECONDS: Final = 3_600
 COUNTED_SECONDS: Final = 30.0
@@ -34,21 +34,13 @@ class Pending(StrEnum):
     ENVELOPES = "envelopes"
     PAGES = "pages"
 
-    @property
-    def next_action(self) -> str:
-        """The sender's next step if there is no more room."""
-        return {
-            Pending.ENVELOPES: "Record the Submission first (solver:submit --without-api), then prepare it: recorded "
-            "Submissions are not limited.",
-            Pending.PAGES: "Publish from an account that holds ether, or try again later.",
-        }[self]
 
-    @property
-    def table(self) -> Table:
-        """Where it is kept."""
-        return {Pending.ENVELOPES: t.submission_envelopes, Pending.PAGES: t.challenge_pages}[self]
-
-
+_TABLES: Final = {Pending.ENVELOPES: t.submission_envelopes, Pending.PAGES: t.challenge_pages}
+_NEXT_ACTIONS: Final = {
+    Pending.ENVELOPES: "Record the Submission first (solver:submit --without-api), then prepare it: recorded "
+    "Submissions are not limited.",
+    Pending.PAGES: "Publish from an account that holds ether, or try again later.",
+}
 ROW_BYTES: Final = 4_096
 """The bytes of a row beside its content: its keys, its indexes, the summary of a page."""
 
@@ -67,7 +59,7 @@ class PendingRoom:
             raise ServiceError(
                 "pending_storage_full",
                 f"This deployment has reached its limit of {kind} without a matching record on chain.",
-                next_action=kind.next_action,
+                next_action=_NEXT_ACTIONS[kind],
                 retry_after=RETRY_SECONDS,
             )
 
@@ -88,7 +80,7 @@ class PendingRoom:
 
 def count_pending(engine: Engine, kind: Pending) -> int:
     """Count the stored pending bytes of a kind."""
-    pending = kind.table.c.pending_bytes
+    pending = _TABLES[kind].c.pending_bytes
     # The condition lets the database use the partial index of waiting rows.
     waiting = select(func.coalesce(func.sum(pending), 0)).where(pending.is_not(None))
     with reading(engine) as connection:
@@ -112,8 +104,8 @@ def settle_pending(engine: Engine) -> int:
     """Stop counting what is now on chain; return how many rows."""
     settled = 0
     for kind, paid in ((Pending.ENVELOPES, is_recorded()), (Pending.PAGES, _is_funded())):
-        c = kind.table.c
-        statement = update(kind.table).where(c.pending_bytes.is_not(None), paid).values(pending_bytes=None)
+        table = _TABLES[kind]
+        statement = update(table).where(table.c.pending_bytes.is_not(None), paid).values(pending_bytes=None)
         with writing(engine) as connection:
             settled += connection.execute(statement).rowcount
     return settled

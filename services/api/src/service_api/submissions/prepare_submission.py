@@ -110,20 +110,14 @@ def store_envelope(engine: Engine, envelope: Envelope, body: bytes, pending_byte
         lock = {"place": f"{envelope.bounty_id}/{envelope.solver_address}"}
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:place, 8))"), lock)
         kept = connection.execute(statement.on_conflict_do_nothing(index_elements=key).returning(e.c.solver))
-        if kept.first() is not None:
-            _require_few(connection, envelope)
+        if kept.first() is None:
+            connection.execute(statement.on_conflict_do_update(index_elements=key, set_=derived))
+            return False
+        mine = (e.c.bounty_id == envelope.bounty_id) & (e.c.solver == envelope.solver_address)
+        unrecorded = select(func.count()).select_from(e).where(mine, ~is_recorded())
+        if connection.execute(unrecorded).scalar_one() <= MAX_UNRECORDED:
             return True
-        connection.execute(statement.on_conflict_do_update(index_elements=key, set_=derived))
-        return False
-
-
-def _require_few(connection: Connection, envelope: Envelope) -> None:
-    """Refuse more than ``MAX_UNRECORDED`` that the Hub does not record; undo what the caller wrote."""
-    e = t.submission_envelopes.c
-    mine = (e.bounty_id == envelope.bounty_id) & (e.solver == envelope.solver_address)
-    count = select(func.count()).select_from(t.submission_envelopes).where(mine, ~is_recorded())
-    if connection.execute(count).scalar_one() > MAX_UNRECORDED:
-        raise ServiceError(
+        raise ServiceError(  # which undoes what is written here
             "unrecorded_submissions_limit_reached",
             f"This account has {MAX_UNRECORDED} prepared Submissions to this bounty that the Hub does not record.",
         )

@@ -23,7 +23,7 @@ from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
 from service_common.db.hub_facts import FactSource, HubFacts
-from sqlalchemy import Connection, Engine, exists, func, select, text
+from sqlalchemy import Engine, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.moderation.texts import verdict_notice, verdict_withheld, withheld_of
@@ -65,23 +65,18 @@ def store_verdict(engine: Engine, document: WrittenVerdict, content: bytes) -> b
     with writing(engine) as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:place, 9))"), {"place": place})
         row = statement.on_conflict_do_nothing().returning(t.written_verdicts.c.bounty_id)
-        is_new = connection.execute(row).first() is not None
-        if is_new:
-            _require_few(connection, document, commitment)
-    return is_new
-
-
-def _require_few(connection: Connection, document: WrittenVerdict, commitment: Bytes32) -> None:
-    """Refuse more than ``MAX_UNRECORDED_VERDICTS`` that are not on chain; undo what the caller wrote."""
-    w, v = t.written_verdicts.c, h.verdicts.c
-    mine = (w.bounty_id == document.bounty_id) & (w.guardian == document.guardian_address)
-    recorded = exists().where(
-        v.bounty_id == w.bounty_id, v.guardian == w.guardian, v.report_commitment == w.report_commitment
-    )
-    unrecorded = select(func.count(), func.bool_or(w.report_commitment == commitment)).where(mine, ~recorded)
-    count, is_one_of_them = connection.execute(unrecorded).one()
-    if is_one_of_them and count > MAX_UNRECORDED_VERDICTS:
-        raise ServiceError(
+        if connection.execute(row).first() is None:
+            return False
+        w, v = t.written_verdicts.c, h.verdicts.c
+        mine = (w.bounty_id == document.bounty_id) & (w.guardian == document.guardian_address)
+        recorded = exists().where(
+            v.bounty_id == w.bounty_id, v.guardian == w.guardian, v.report_commitment == w.report_commitment
+        )
+        unrecorded = select(func.count(), func.bool_or(w.report_commitment == commitment)).where(mine, ~recorded)
+        count, is_one_of_them = connection.execute(unrecorded).one()
+        if not is_one_of_them or count <= MAX_UNRECORDED_VERDICTS:
+            return True
+        raise ServiceError(  # which undoes what is written here
             _CODE,
             f"This Guardian has stored {MAX_UNRECORDED_VERDICTS} Verdicts here that the Hub does not record.",
             next_action="Record one of them, or record this one first (guardian:verdict --unpublished FILE) and "
