@@ -211,7 +211,7 @@ def _requests(report: Report, home: Path) -> None:
         for words in (("guardian:judgeable", "--guardian-address", account), ("verification-record", "1")):
             with world.living():
                 world.reset()
-                world.api.subgraph = {"roster_members": [{"version": 1}], "bounties": [], "awarded": []}
+                world.api.subgraph = {"seats": [{"version": 1}], "bounties": [], "awarded": []}
                 home_of_guardian = world.home("guardian-1")
                 world.wire.heard.clear()
                 world.run(home_of_guardian, *words)

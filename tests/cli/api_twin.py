@@ -102,7 +102,7 @@ class ApiTwin:
         self.withheld: dict[str, Withheld] = {}
         """By the commitment of a page or a written Verdict."""
         self.wraps: dict[str, str] = {}
-        self.subgraph: Json = {}
+        self.subgraph: Json = {"seats": [], "bounties": [], "awarded": []}
         self.lost: list[Json] = []
         """Submissions whose sealed bytes the storage has lost."""
         self.listed: Json = {"items": [], "next_cursor": None}
@@ -409,7 +409,7 @@ class ApiTwin:
         """What the index says of itself."""
         head, served = header_at(self.rpc, "latest"), caip_10(self.chain_id, self.hub.address)
         block = {"number": head.number, "timestamp": head.time}
-        return {"_meta": {"block": block, "deployment": served, "hasIndexingErrors": False}}
+        return {"index": {"block": block, "deployment": served, "has_errors": False}}
 
     def _subgraph(self, request: Request) -> Json:
         asked = read(dict[str, object], request.json())

@@ -178,14 +178,16 @@ class ApiClient:
         """Send a public read; unless ``patient``, do not retry an API that is not ready."""
         return self._read(lambda: self._request("GET", path, query or {}, b"", {}, reads=True), patient)
 
-    def post_json(self, path: str, body: object, *, patient: bool = True) -> Answer:
-        """Send a public query with a JSON body; ``patient`` as in ``get``."""
-        return self.post(path, json.dumps(body).encode(), "application/json", patient=patient)
-
-    def post(self, path: str, body: bytes, media_type: str, *, patient: bool = True) -> Answer:
-        """Send a public query with another body; ``patient`` as in ``get``."""
-        headers = {"Content-Type": media_type}
-        return self._read(lambda: self._request("POST", path, {}, body, headers, reads=True), patient)
+    def query(
+        self, shape: type[T], query: str, variables: Mapping[str, object], path: str = "", *, patient: bool = True
+    ) -> T:
+        """Ask the index in GraphQL and read its data as this shape; ``patient`` as in ``get``."""
+        body, headers = (
+            json.dumps({"query": query, "variables": variables}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        answer = self._read(lambda: self._request("POST", path, {}, body, headers, reads=True), patient)
+        return self.peer.read(shape, answer.json().get("data"))
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
         return self._settle(attempt, (503,) if patient and self._is_needed else (), _Patience(PATIENCE_SECONDS))
@@ -285,11 +287,10 @@ def api_of(settings: Settings, chain: ChainClient | None = None, *, is_needed: b
     return ApiClient(settings.api_base_url(), chain, peer, is_needed=is_needed, hub=_hub_of(settings))
 
 
-def subgraph_of(settings: Settings) -> tuple[ApiClient, str]:
-    """Return a client of the subgraph's host, and the path to query."""
-    parts = urlsplit(settings.subgraph_endpoint())
+def subgraph_of(settings: Settings) -> ApiClient:
+    """Return a client of the subgraph, for queries."""
     peer = Peer("The subgraph", "SERVICE_SUBGRAPH_ENDPOINT", "subgraph")
-    return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer, hub=_hub_of(settings)), parts.path
+    return ApiClient(settings.subgraph_endpoint(), None, peer, hub=_hub_of(settings))
 
 
 def _hub_of(settings: Settings) -> str | None:

@@ -41,7 +41,7 @@ def test_judgeable_says_what_is_left_to_do(api: ApiTwin, guardian: Terminal, jud
         asked.append(str(request.json()["query"]))
         awards = [{**each, "winner_submission_commitment": won.commitment} for each in (award, foreign)]
         bounties = {"bounties": [found, sealed, of_others], "awarded": awards}
-        return as_json({"data": {**api.meta(), "roster_members": [{"version": 1}], **bounties}})
+        return as_json({"data": {**api.meta(), "seats": [{"version": 1}], **bounties}})
 
     api.scripts["subgraph"] = index
     words = ("guardian:judgeable", "--guardian-address", address)
@@ -108,7 +108,7 @@ def test_index_that_repeats_a_page_fails(
         assert len(asked) < 20
         lists: dict[str, object] = {f"s{number}": submissions for number in range(20)}
         rows = {"bounties": bounties, "awarded": [], **lists}
-        return as_json({"data": {**api.meta(), "roster_members": [{"version": 1}], **rows}})
+        return as_json({"data": {**api.meta(), "seats": [{"version": 1}], **rows}})
 
     api.scripts["subgraph"] = index
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS, code=1)
@@ -126,7 +126,7 @@ def test_endless_index_is_left_and_said(api: ApiTwin, guardian: Terminal, monkey
         bounties = [] if "Submissions" in query else numbered(100, start, sealed=40)
         lists: dict[str, object] = {f"s{n}": sealed_by(variables["first"], start=40) for n in range(20)}
         rows = {"bounties": bounties, "awarded": [], **lists}
-        return as_json({"data": {**api.meta(), "roster_members": [{"version": 1}], **rows}})
+        return as_json({"data": {**api.meta(), "seats": [{"version": 1}], **rows}})
 
     api.scripts["subgraph"] = index
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)

@@ -41,7 +41,6 @@ def played(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Stage:
 
 def anyone(stage: Stage) -> Case:
     """Somebody who looks at the awarded bounty."""
-    stage.api.subgraph = {"roster_members": []}
     home = stage.home("poster")
     (home.home / "bounty_challenge.md").write_bytes(stage.ledger.page())
     return Case(home, ("", stage.awarded.bounty), "", stage.ledger.people.poster.address)

@@ -12,7 +12,6 @@ from typing import Final
 
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
-from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient
 from service_cli.chain import agreement
@@ -36,6 +35,11 @@ class _FundedRow:
     bounty_id: BountyId
     authorization_nonce: Bytes32
     block_number: BlockNumber
+
+
+@dataclass(frozen=True, slots=True)
+class _FundedRows:
+    bounties: tuple[_FundedRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +127,5 @@ def _logged(poster: Address, page: Bytes32, listed: _Listed, chain: ChainClient)
 
 def _listed(api: ApiClient, poster: Address, page: Bytes32) -> _Listed:
     variables = {"poster": poster, "page": page, "first": MOST_LISTED}
-    answer = api.post_json("/subgraph", {"query": FUNDED_QUERY, "variables": variables}).json()
-    try:
-        data = read(dict[str, object], answer["data"])
-        rows = read(tuple[_FundedRow, ...], data["bounties"])
-        return {(row.bounty_id, row.authorization_nonce): row.block_number for row in rows}
-    except (KeyError, ValueError) as error:
-        raise api.peer.malformed(" answered no list of this account's bounties.") from error
+    rows = api.query(_FundedRows, FUNDED_QUERY, variables, "/subgraph").bounties
+    return {(row.bounty_id, row.authorization_nonce): row.block_number for row in rows}

@@ -21,6 +21,7 @@ from service_cli.chain.token import shown_amount
 from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
+from service_cli.queries.listing import INDEX_STATE, SubgraphAnswer
 from service_cli.queries.status_events import DoctorCheck
 from service_cli.ui.output import emit
 from service_cli.ui.text import duration, moment
@@ -29,7 +30,6 @@ from service_cli.ui.text import wei as in_wei
 _SKEW_SECONDS: Final = 60
 _ON_THE_CHAIN: Final = {"further_endpoints", "clock", "roster", "delivery_key", "balance"}
 """Checks that mean nothing if the RPC endpoint or the Hub is the wrong one."""
-_META: Final = "{ _meta { block { number } hasIndexingErrors } }"
 
 
 def examine(settings: Settings, account: Address | None) -> None:
@@ -146,14 +146,11 @@ def _api(settings: Settings) -> str:
 
 
 def _subgraph(settings: Settings) -> str:
-    client, path = subgraph_of(settings)
-    data = client.post_json(path, {"query": _META, "variables": {}}, patient=False).json().get("data")
-    meta = data.get("_meta") if isinstance(data, dict) else None
-    block = meta.get("block") if isinstance(meta, dict) else None
-    if not isinstance(meta, dict) or not isinstance(block, dict) or meta.get("hasIndexingErrors"):
-        message = "The subgraph endpoint reports errors or does not answer as one."
+    index = subgraph_of(settings).query(SubgraphAnswer, f"{{ {INDEX_STATE} }}", {}, patient=False).index
+    if index.has_errors:
+        message = "The subgraph endpoint reports errors."
         raise CommandRefused("subgraph_unusable", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")
-    return f"indexed to block {block.get('number')}"
+    return f"indexed to block {index.block.number}"
 
 
 def _beacon(settings: Settings) -> str:

@@ -6,12 +6,10 @@ from itertools import pairwise
 from typing import TypeVar
 
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
-from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.chain.journal import VERDICT_RECORDED, VERDICT_SIGNED, journals_below, open_journal, was_opened
 from service_cli.config.settings import Settings
-from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.queries.judgeable_events import (
     REPLACED,
     IndexedVerdict,
@@ -19,11 +17,10 @@ from service_cli.queries.judgeable_events import (
     JudgeableSubmission,
     OwedDelivery,
 )
-from service_cli.queries.listing import lags, present_time, require_indexed
+from service_cli.queries.listing import INDEX_STATE, SubgraphState, lags, present_time, require_indexed
 from service_cli.queries.next_steps import judging, watching
 from service_cli.ui.output import emit, say, warn
 
-T = TypeVar("T")
 K = TypeVar("K", int, str)
 PAGE = 100
 MOST_AWARDS = 1_000
@@ -46,9 +43,11 @@ AWARDED = """
     bounty_id roster_version winner_solver_address winner_submission_commitment
   }
 """
-ROSTERS = """
-  _meta { block { timestamp } deployment hasIndexingErrors }
-  roster_members(where: {guardian_address: $guardian}, orderBy: version, orderDirection: desc, first: 500) { version }
+ROSTERS = f"""
+  {INDEX_STATE}
+  seats: roster_members(
+    where: {{guardian_address: $guardian}}, orderBy: version, orderDirection: desc, first: 500
+  ) {{ version }}
 """
 _OF_OPEN = "$guardian: String!, $open: Bounty_filter!, $first: Int!, $beside: Int!"
 JUDGEABLE = f"query Judgeable({_OF_OPEN}, $skip: Int!) {{{ROSTERS}{OPEN}{AWARDED}}}"
@@ -90,6 +89,37 @@ class WonBounty:
 
 
 @dataclass(frozen=True, slots=True)
+class Seat:
+    """A Guardian's place on a version of the roster."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBounties:
+    """A page of open bounties."""
+
+    bounties: tuple[OpenBounty, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Awards:
+    """A page of awards."""
+
+    awarded: tuple[WonBounty, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeableAnswer:
+    """All that is asked first."""
+
+    index: SubgraphState
+    seats: tuple[Seat, ...]
+    bounties: tuple[OpenBounty, ...]
+    awarded: tuple[WonBounty, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Judgeable:
     """A Guardian's open work: bounties to judge, the next deadline first, and winning keys to deliver."""
 
@@ -99,26 +129,23 @@ class Judgeable:
 
 def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     """Run the command ``guardian:judgeable``."""
-    subgraph, path = subgraph_of(settings)
+    subgraph = subgraph_of(settings)
     asked = {"guardian": guardian, "open": {"status": "open"}, "first": PAGE, "beside": BESIDE, "skip": 0}
-    found = _ask(subgraph, path, JUDGEABLE, asked)
-    meta = _object(found, "_meta")
-    hub = require_indexed(settings, subgraph, meta.get("deployment"))
-    if meta.get("hasIndexingErrors"):
+    found = subgraph.query(JudgeableAnswer, JUDGEABLE, asked)
+    hub, indexed = require_indexed(settings, subgraph, found.index.deployment), found.index.block.timestamp
+    if found.index.has_errors:
         warn("warning: the index reports errors; check on chain before judging")
-    if not isinstance(indexed := _object(meta, "block").get("timestamp"), int):
-        raise _malformed("timestamp")
     now = present_time(settings, subgraph, indexed)
-    versions = [member.get("version") for member in _list(found, "roster_members")]
+    versions = [seat.version for seat in found.seats]
     if not versions:
         warn(f"{guardian} is not on any roster of this deployment; check the address and the network")
         return Judgeable((), ())
-    bounties = _bounties(subgraph, path, guardian, _list(found, "bounties"), versions, now)
-    submissions = _submissions(subgraph, path, bounties)
+    bounties = _bounties(subgraph, guardian, found.bounties, versions, now)
+    submissions = _submissions(subgraph, bounties)
     judged = tuple(
         _print_bounty(settings, hub, guardian, bounty, submissions[bounty.bounty_id], now) for bounty in bounties
     )
-    owed = _print_owed(api_of(settings), subgraph, path, _list(found, "awarded"), versions)
+    owed = _print_owed(api_of(settings), subgraph, found.awarded, versions)
     if not bounties and not owed:
         known = "that the index knows of; check again once it has caught up" if lags(settings, now, indexed) else "now"
         say(f"nothing waits for this Guardian {known}")
@@ -126,19 +153,18 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
 
 
 def _bounties(
-    subgraph: ApiClient, path: str, guardian: Address, rows: list[dict[str, object]], versions: list[object], now: int
+    subgraph: ApiClient, guardian: Address, bounties: tuple[OpenBounty, ...], versions: list[int], now: int
 ) -> list[OpenBounty]:
     """List every open bounty of these rosters past its reveal point, the next judging deadline first.
 
-    ``rows`` are the first open bounties, of any roster and time: which ones count is known only with them.
+    ``bounties`` are the first open ones, of any roster and time: which ones count is known only with them.
     """
     found: list[OpenBounty] = []
     condition = {"status": "open", "reveal_at_lte": now, "roster_version_in": versions}
     asked: dict[str, object] = {"guardian": guardian, "first": PAGE, "beside": BESIDE}
     seen, last = 0, 0
     while True:
-        bounties = [_read(OpenBounty, row) for row in rows]
-        _require_next([last, *(one.bounty_id for one in bounties)], PAGE, "bounty_id")
+        _require_next(subgraph, [last, *(one.bounty_id for one in bounties)], PAGE, "bounty_id")
         found += [one for one in bounties if one.roster_version in versions and one.reveal_at <= now]
         seen += len(bounties)
         if len(bounties) < PAGE:
@@ -148,13 +174,11 @@ def _bounties(
             break
         last = bounties[-1].bounty_id
         following = {"open": condition | {"bounty_id_gte": str(last + 1)}}
-        rows = _list(_ask(subgraph, path, MORE_OPEN, asked | following), "bounties")
+        bounties = subgraph.query(OpenBounties, MORE_OPEN, asked | following).bounties
     return sorted(found, key=lambda one: one.judging_deadline)
 
 
-def _submissions(
-    subgraph: ApiClient, path: str, bounties: list[OpenBounty]
-) -> dict[BountyId, list[JudgeableSubmission]]:
+def _submissions(subgraph: ApiClient, bounties: list[OpenBounty]) -> dict[BountyId, list[JudgeableSubmission]]:
     """Return each bounty's Submissions; read those after the first ones in pages, so that however many strangers make,
     no request is refused for its size.
     """
@@ -162,7 +186,7 @@ def _submissions(
     waiting: list[tuple[BountyId, str]] = []
 
     def take(bounty_id: BountyId, after: str, page: Sequence[JudgeableSubmission], most: int) -> None:
-        _require_next([after, *(each.solver_address for each in page)], most, "solver_address")
+        _require_next(subgraph, [after, *(each.solver_address for each in page)], most, "solver_address")
         found[bounty_id] += page
         if len(page) == most:
             waiting.append((bounty_id, page[-1].solver_address))
@@ -175,19 +199,19 @@ def _submissions(
         asked: dict[str, object] = {"first": first}
         for n, (bounty_id, after) in enumerate(some):
             asked |= {f"b{n}": str(bounty_id), f"a{n}": after}
-        data = _ask(subgraph, path, submissions_query(len(some)), asked)
+        data = subgraph.query(dict[str, object], submissions_query(len(some)), asked)
         for n, (bounty_id, after) in enumerate(some):
-            take(bounty_id, after, [_read(JudgeableSubmission, each) for each in _list(data, f"s{n}")], first)
+            take(bounty_id, after, subgraph.peer.read(tuple[JudgeableSubmission, ...], data.get(f"s{n}")), first)
     if waiting:
         some_of = ", ".join(str(bounty_id) for bounty_id, _ in waiting[:LISTS])
         warn(f"not all Submissions were checked, of bounty {some_of}")
     return found
 
 
-def _require_next(keys: Sequence[K], most: int, name: str) -> None:
+def _require_next(subgraph: ApiClient, keys: Sequence[K], most: int, name: str) -> None:
     """Refuse a page whose keys do not continue after the previous page's: it could repeat forever."""
     if len(keys) > most + 1 or any(one >= other for one, other in pairwise(keys)):
-        raise _malformed(f"next {name}")
+        raise subgraph.peer.malformed(f" gave a page that does not go on with the next {name}.")
 
 
 def _print_bounty(
@@ -226,7 +250,7 @@ def _is_of_others(
 
 
 def _print_owed(
-    api: ApiClient, subgraph: ApiClient, path: str, awards: list[dict[str, object]], versions: list[object]
+    api: ApiClient, subgraph: ApiClient, awards: tuple[WonBounty, ...], versions: list[int]
 ) -> tuple[OwedDelivery, ...]:
     """Print and return awarded bounties of this Guardian's rosters whose winning key nobody has delivered; ``awards``
     are the newest.
@@ -234,9 +258,8 @@ def _print_owed(
     shown: list[OwedDelivery] = []
     for skip in range(0, MOST_AWARDS, PAGE):
         if skip:
-            awards = _list(_ask(subgraph, path, MORE_AWARDED, {"first": PAGE, "skip": skip}), "awarded")
-        for award in awards:
-            won = _read(WonBounty, award)
+            awards = subgraph.query(Awards, MORE_AWARDED, {"first": PAGE, "skip": skip}).awarded
+        for won in awards:
             if won.roster_version in versions and not is_delivered(
                 api, str(won.bounty_id), won.winner_submission_commitment
             ):
@@ -246,33 +269,3 @@ def _print_owed(
             return tuple(shown)
     warn(f"only the newest {MOST_AWARDS} awards were checked")
     return tuple(shown)
-
-
-def _ask(subgraph: ApiClient, path: str, query: str, variables: dict[str, object]) -> dict[str, object]:
-    return _object(subgraph.post_json(path, {"query": query, "variables": variables}).json(), "data")
-
-
-def _object(value: dict[str, object], name: str) -> dict[str, object]:
-    found = value.get(name)
-    if not isinstance(found, dict):
-        raise _malformed(name)
-    return found
-
-
-def _list(value: dict[str, object], name: str) -> list[dict[str, object]]:
-    found = value.get(name)
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise _malformed(name)
-    return found
-
-
-def _read(shape: type[T], value: dict[str, object]) -> T:
-    try:
-        return read(shape, value)
-    except ValueError as error:
-        raise _malformed(str(error).partition(" ")[0]) from None
-
-
-def _malformed(name: str) -> CommandFailed:
-    message = f"The subgraph's answer lacks {name}."
-    return CommandFailed(MALFORMED, message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")

@@ -6,9 +6,11 @@ configured is refused before anything of it is shown. Facts of another shape are
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
-from bounty_protocol.types import Address, BountyId
+from bounty_protocol.types import Address, BlockNumber, BountyId, UnixSeconds
 from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.deployment import Deployment
 
@@ -21,8 +23,34 @@ from service_cli.ui.output import emit, is_text, say, show_by, warn
 from service_cli.ui.text import duration
 
 _CAIP_10 = re.compile(r"eip155:(?P<chain>\d{1,20}):(?P<hub>0x[0-9a-f]{40})", re.ASCII)
+INDEX_STATE: Final = "index: _meta { block { number timestamp } deployment has_errors: hasIndexingErrors }"
+"""Of each query whose answer depends on how far the index is, or of which Hub."""
 LAG_SECONDS = 60
 """How far the index may be behind before it is reported beside what it shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphBlock:
+    """The newest block of an index."""
+
+    number: BlockNumber
+    timestamp: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphState:
+    """How far an index is, and of which Hub."""
+
+    block: SubgraphBlock
+    deployment: str
+    has_errors: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphAnswer:
+    """The answer to ``INDEX_STATE`` alone."""
+
+    index: SubgraphState
 
 
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> tuple[ListedBounty, ...]:
@@ -101,9 +129,9 @@ def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | Unav
     return emit(UnavailableRecord("bounty_open" if error is None else error.code))
 
 
-def require_indexed(settings: Settings, subgraph: ApiClient, named: object) -> Address:
+def require_indexed(settings: Settings, subgraph: ApiClient, named: str) -> Address:
     """Return the Hub that an index names as its own (CAIP-10); refuse that of another deployment."""
-    found = _CAIP_10.fullmatch(named) if isinstance(named, str) else None
+    found = _CAIP_10.fullmatch(named)
     if found is None:
         raise subgraph.peer.malformed(" names no Hub that is indexed.")
     hub = Address(found["hub"])

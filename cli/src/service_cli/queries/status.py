@@ -14,7 +14,6 @@ from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_bounty_id
 from bounty_protocol.wire.deployment import DeploymentStatus
-from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.chain.journal import was_done, winning_work_name
@@ -62,11 +61,6 @@ class _LostSubmission:
 @dataclass(frozen=True, slots=True)
 class _LostSubmissions:
     submissions: tuple[_LostSubmission, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _LostAnswer:
-    data: _LostSubmissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +203,10 @@ class _Look:
     def to_upload_again(self, account: Address) -> Iterator[WaitingTask]:
         """Yield work of this Solver that the service reports as lost, if the contract records that work."""
         try:
-            subgraph, path = subgraph_of(self.chain.settings)
-            answer = subgraph.post_json(path, {"query": LOST, "variables": {"solver": account}}, patient=False).json()
-            rows = read(_LostAnswer, answer).data.submissions
-        except (ServiceError, ValueError) as error:
-            reason = error.message if isinstance(error, ServiceError) else "the answer has another form"
-            self.note(f"whether sealed work of {account} was lost", reason)
+            subgraph = subgraph_of(self.chain.settings)
+            rows = subgraph.query(_LostSubmissions, LOST, {"solver": account}, patient=False).submissions
+        except ServiceError as error:
+            self.note(f"whether sealed work of {account} was lost", error.message)
             return
         for row in rows:
             recorded = self.chain.hub.submission(row.bounty_id, account)

@@ -31,6 +31,16 @@ _QUERY: Final = "query Created($id: String!) { bounties(where: {bounty_id: $id},
 
 
 @dataclass(frozen=True, slots=True)
+class _CreatedRow:
+    block_number: BlockNumber
+
+
+@dataclass(frozen=True, slots=True)
+class _CreatedRows:
+    bounties: tuple[_CreatedRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedSubmission:
     """A Solver's active Submission."""
 
@@ -116,14 +126,10 @@ def first_blocks(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId)
 def _hint(api: ApiClient, bounty_id: BountyId) -> BlockNumber | None:
     """Return the block of the creation according to the index."""
     try:
-        answer = api.post_json("/subgraph", {"query": _QUERY, "variables": {"id": str(bounty_id)}}).json()
+        rows = api.query(_CreatedRows, _QUERY, {"id": str(bounty_id)}, "/subgraph").bounties
     except (CommandFailed, CommandRefused):
         return None
-    data = answer.get("data")
-    rows = data.get("bounties") if isinstance(data, dict) else None
-    row = rows[0] if isinstance(rows, list) and rows else None
-    number = row.get("block_number") if isinstance(row, dict) else None
-    return BlockNumber(number) if isinstance(number, int) and 0 <= number < 2**63 else None
+    return rows[0].block_number if rows else None
 
 
 @dataclass(frozen=True, slots=True)
