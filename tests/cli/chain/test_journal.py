@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from bounty_protocol.types import Address, BlockNumber, ChainId
 from bounty_protocol.wire.reading import read
-from service_cli.chain.journal import JournalEntry, open_journal
+from service_cli.chain.journal import HubRecords, JournalEntry
 from service_cli.errors import CommandFailed, CommandRefused
 
-CHAIN, HUB = ChainId(31337), Address("0x" + "ab" * 20)
+RECORDS = HubRecords(ChainId(31337), Address("0x" + "ab" * 20))
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, set[str]]]:
 
 
 def test_note_is_on_disk_with_its_folders(state: Path, synced: list[tuple[Path, set[str]]]) -> None:
-    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+    with RECORDS.open("claim", "1") as journal:
         made = [journal.folder, *journal.folder.parents]
         made = made[: made.index(state)]
         assert [(path, path.name) for path in reversed(made)] == [
@@ -50,42 +50,42 @@ def test_note_is_on_disk_with_its_folders(state: Path, synced: list[tuple[Path, 
             assert [path for path, _ in synced] == [journal.folder / "journal.json.new", journal.folder]
             assert synced[-1][1] == {"lock", "journal.json"}
     synced.clear()
-    with open_journal(CHAIN, HUB, "claim", "1"):
+    with RECORDS.open("claim", "1"):
         assert not synced
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff"])
 def test_unreadable_journal_is_refused_and_left(content: bytes) -> None:
-    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+    with RECORDS.open("claim", "1") as journal:
         file = journal.folder / "journal.json"
     file.write_bytes(content)
-    with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
+    with pytest.raises(CommandRefused) as refused, RECORDS.open("claim", "1"):
         pass
     assert refused.value.code == "journal_unreadable"
     assert file.read_bytes() == content
 
 
 def test_journal_of_another_run_is_refused() -> None:
-    with open_journal(CHAIN, HUB, "claim", "1"):
-        with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
+    with RECORDS.open("claim", "1"):
+        with pytest.raises(CommandRefused) as refused, RECORDS.open("claim", "1"):
             pass
         assert refused.value.code == "already_running"
-        with open_journal(CHAIN, HUB, "claim", "2"):
+        with RECORDS.open("claim", "2"):
             pass
-    with open_journal(CHAIN, HUB, "claim", "1"):
+    with RECORDS.open("claim", "1"):
         pass
 
 
 @pytest.mark.parametrize("place", ["lock", "journal.json", "journal.json.new"])
 @pytest.mark.parametrize("read", [False, True], ids=["nobody reads it", "somebody reads it"])
 def test_pipe_in_place_of_a_journal_is_refused(place: str, read: bool) -> None:
-    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+    with RECORDS.open("claim", "1") as journal:
         folder = journal.folder
     (folder / place).unlink(missing_ok=True)
     os.mkfifo(folder / place)
     reader = os.open(folder / place, os.O_RDONLY | os.O_NONBLOCK) if read else None
     try:
-        with pytest.raises((CommandFailed, CommandRefused)) as ended, open_journal(CHAIN, HUB, "claim", "1") as journal:
+        with pytest.raises((CommandFailed, CommandRefused)) as ended, RECORDS.open("claim", "1") as journal:
             journal.note(NUMBER, 1)
     finally:
         if reader is not None:
@@ -101,7 +101,7 @@ def test_relative_state_directory_is_refused(
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setenv(name, place)
     monkeypatch.chdir(state)
-    with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
+    with pytest.raises(CommandRefused) as refused, RECORDS.open("claim", "1"):
         pass
     assert (refused.value.code, list(state.iterdir())) == ("configuration_malformed", [])
     assert refused.value.message.startswith(f"{name} is {'malformed' if place else 'not set'}")

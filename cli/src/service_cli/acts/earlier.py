@@ -16,7 +16,6 @@ from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import BountyId, Bytes32, parse_bounty_id
 
 from service_cli.acts.fund import FUNDED, what_may_create
-from service_cli.chain.journal import journals_below, note_done
 from service_cli.chain.session import Session
 from service_cli.chain.signer import Signer
 from service_cli.errors import CommandRefused
@@ -31,8 +30,7 @@ MOST_LISTED: Final = 1_000
 def note_text(session: Session[Signer], path: str | None, commitment: Bytes32) -> None:
     """Remember which text of a file this machine was asked to fund."""
     if path is not None:
-        chain = session.chain
-        note_done(chain.chain_id, chain.hub.address, *_names(session, path), commitment)
+        session.chain.records.note_done(*_names(session, path), commitment)
 
 
 def require_no_open_one(session: Session[Signer], page: ChallengePage, commitment: Bytes32, path: str | None) -> None:
@@ -41,10 +39,10 @@ def require_no_open_one(session: Session[Signer], page: ChallengePage, commitmen
     Also refuse while something signed for another text of the file may still create one.
     """
     chain = session.chain
-    noted = [] if path is None else journals_below(chain.chain_id, chain.hub.address, *_names(session, path))
+    noted = [] if path is None else chain.records.below(*_names(session, path))
     for text in {Bytes32(text) for *_, text in noted} - {commitment}:
         first = ("publish", session.account, text)
-        for names in [first, *journals_below(chain.chain_id, chain.hub.address, *first)]:
+        for names in [first, *chain.records.below(*first)]:
             with session.journal(*names) as journal:
                 done, signed = journal.get(FUNDED), what_may_create(chain, journal)
             if done is not None:

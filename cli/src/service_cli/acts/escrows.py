@@ -16,7 +16,6 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from service_cli.api import ApiClient
 from service_cli.chain import agreement
 from service_cli.chain.agreement import Fact, agreed, disagreement
-from service_cli.chain.journal import journals_below, note_done
 from service_cli.chain.receipts import account_topic, earliest_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandRefused
@@ -76,7 +75,7 @@ def escrows_of(
         raise disagreement(Fact.UNFUNDED, chain.named, api.peer.named)
     for escrow in found:
         if (escrow.bounty_id, escrow.nonce) in listed and _is_final(chain, escrow, poster, page):
-            note_done(chain.chain_id, chain.hub.address, *_names(poster, page), str(escrow.bounty_id), escrow.nonce)
+            chain.records.note_done(*_names(poster, page), str(escrow.bounty_id), escrow.nonce)
     return found, tip
 
 
@@ -91,7 +90,7 @@ def escrows_hidden(chain: ChainClient, api: ApiClient, hidden: list[int]) -> Com
 def hidden_escrows(chain: ChainClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]) -> list[int]:
     """List the bounties that an earlier run saw in a final block and that no source shows now."""
     shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known}
-    seen = journals_below(chain.chain_id, chain.hub.address, *_names(poster, page))
+    seen = chain.records.below(*_names(poster, page))
     return sorted(int(bounty_id) for *_, bounty_id, nonce in seen if (bounty_id, nonce) not in shown)
 
 

@@ -38,8 +38,6 @@ from service_cli.chain.journal import (
     VERDICT_SIGNED,
     Journal,
     JournalEntry,
-    journals_below,
-    was_opened,
 )
 from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, account_topic, bounty_topic
@@ -159,12 +157,12 @@ def preview_verdict(
     require_judging(chain, verdict.state)
     refuse_second(chain, bounty_id, account)
     gas_cost = Prospect.read(chain, account, verdict.call()).cost()
-    named, hub = verdict.named, chain.hub.address
+    named = verdict.named
     return VerdictPreview(
         solver=named[0] if named else None,
         report_commitment=verdict.report_commitment,
         gas_cost=gas_cost.wei,
-        is_unopened=named is not None and not was_opened(chain.chain_id, hub, bounty_id, *named),
+        is_unopened=named is not None and not chain.records.was_opened(bounty_id, *named),
     )
 
 
@@ -252,10 +250,7 @@ def _journal(session: Session[Signer], verdict: Verdict, report: Bytes32 | str) 
 
 def _others(session: Session[Signer], verdict: Verdict) -> Iterator[str]:
     """Yield the reasons of this Guardian's other Verdicts on the bounty that this machine knows of."""
-    chain = session.chain
-    for *_, report in journals_below(
-        chain.chain_id, chain.hub.address, "verdict", str(verdict.bounty_id), session.account
-    ):
+    for *_, report in session.chain.records.below("verdict", str(verdict.bounty_id), session.account):
         if report != verdict.report_commitment:
             yield report
 

@@ -11,7 +11,6 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.chain.agreement import Fact, agreed, disagreement
-from service_cli.chain.journal import was_opened
 from service_cli.chain.sender import keep_looking
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import Signer
@@ -105,7 +104,7 @@ def confirm_opened(session: Session[Signer], bounty_id: BountyId, named: Pair | 
     if named is None:
         if not opts.unopened:
             _confirm_none_is_valid(session, bounty_id, opts)
-    elif not was_opened(chain.chain_id, chain.hub.address, bounty_id, *named):
+    elif not chain.records.was_opened(bounty_id, *named):
         message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
         next_action = (
             f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:18]}. If you judged it on another "
@@ -128,8 +127,8 @@ def _confirm_none_is_valid(session: Session[Signer], bounty_id: BountyId, opts: 
         next_action = "Run the command again once this is known; to record anyway that none is valid, add --unopened."
         _ask(message, "record it without knowing", next_action)
         return
-    recorded, hub = found.submissions, chain.hub.address
-    unopened = [one for one in recorded if not was_opened(chain.chain_id, hub, bounty_id, one.solver, one.commitment)]
+    recorded = found.submissions
+    unopened = [one for one in recorded if not chain.records.was_opened(bounty_id, *one.pair)]
     if unopened:
         message = (
             f"{len(unopened)} of {len(recorded)} Submissions of bounty {bounty_id} were not opened on this machine, "

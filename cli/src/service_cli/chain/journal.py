@@ -27,6 +27,8 @@ R = TypeVar("R")
 T = TypeVar("T")
 VERDICT_SIGNED, VERDICT_RECORDED = "verdict_transaction", "recorded"
 """The entries of a Verdict's journal for what was signed, and for what was recorded."""
+OPENED, OPENED_WINNER = "opened", "winning"
+"""The first names of what a Guardian opened: bounty, Solver, commitment; and of a Poster's work: bounty, commitment."""
 ACCOUNT_SECONDS: Final = 120.0
 """How long a command waits while another one of its account is about to sign."""
 
@@ -106,15 +108,48 @@ class Journal:
             ) from error
 
 
-@contextmanager
-def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journal]:
-    """Open the journal of one piece of work, held by this process alone."""
-    folder = journal_folder(chain_id, hub, names)
-    with private_file(folder, "lock") as lock:
-        if not _is_taken(lock):
-            message = "The same command is already running."
-            raise CommandRefused("already_running", message, next_action="Wait for it, or stop it.")
-        yield Journal(folder)
+@dataclass(frozen=True, slots=True)
+class HubRecords:
+    """What this machine remembers of its work at one Hub: a folder for each piece, by the names of that."""
+
+    chain_id: ChainId
+    hub: Address
+
+    @contextmanager
+    def open(self, *names: str) -> Iterator[Journal]:
+        """Open the journal of one piece of work, held by this process alone."""
+        folder = self._folder(names)
+        with private_file(folder, "lock") as lock:
+            if not _is_taken(lock):
+                message = "The same command is already running."
+                raise CommandRefused("already_running", message, next_action="Wait for it, or stop it.")
+            yield Journal(folder)
+
+    def below(self, *names: str) -> list[tuple[str, ...]]:
+        """List the names of every piece of work on this machine whose names begin with these."""
+        first = self._folder(names)
+        try:
+            found = sorted(folder.name for folder in first.parent.iterdir() if folder.name.startswith(f"{first.name}-"))
+        except OSError:
+            return []
+        return [tuple(name.split("-")) for name in found]
+
+    def note_done(self, *names: str) -> None:
+        """Remember on this machine only that something was done."""
+        with private_file(self._folder(names), "done"):
+            pass
+
+    def was_done(self, *names: str) -> bool:
+        """Return whether ``note_done`` noted it on this machine."""
+        return (self._folder(names) / "done").exists()
+
+    def was_opened(self, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> bool:
+        """Return whether a Guardian opened this Submission on this machine."""
+        return self.was_done(OPENED, str(bounty_id), solver, commitment)
+
+    def _folder(self, names: Sequence[str]) -> Path:
+        plain = (re.sub(r"[^A-Za-z0-9]", "", name) for name in names)
+        return state_directory() / f"{self.chain_id}-{self.hub}" / "-".join(plain)
 
 
 @contextmanager
@@ -141,44 +176,3 @@ def _is_taken(lock: IO[str]) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def note_done(chain_id: ChainId, hub: Address, *names: str) -> None:
-    """Remember on this machine only that something was done."""
-    with private_file(journal_folder(chain_id, hub, names), "done"):
-        pass
-
-
-def was_done(chain_id: ChainId, hub: Address, *names: str) -> bool:
-    """Return whether ``note_done`` noted it on this machine."""
-    return (journal_folder(chain_id, hub, names) / "done").exists()
-
-
-def journals_below(chain_id: ChainId, hub: Address, *names: str) -> list[tuple[str, ...]]:
-    """List the names of every piece of work on this machine whose names begin with these."""
-    first = journal_folder(chain_id, hub, names)
-    try:
-        found = sorted(folder.name for folder in first.parent.iterdir() if folder.name.startswith(f"{first.name}-"))
-    except OSError:
-        return []
-    return [tuple(name.split("-")) for name in found]
-
-
-def opened_name(bounty_id: str, solver: str, commitment: str) -> tuple[str, ...]:
-    """Return the name under which it is noted that a Guardian opened a Submission."""
-    return "opened", bounty_id, solver, commitment
-
-
-def was_opened(chain_id: ChainId, hub: Address, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> bool:
-    """Return whether a Guardian opened this Submission on this machine."""
-    return was_done(chain_id, hub, *opened_name(str(bounty_id), solver, commitment))
-
-
-def winning_work_name(bounty_id: str, commitment: str) -> tuple[str, ...]:
-    """Return the name under which it is noted that the Poster opened the winning work."""
-    return "winning", bounty_id, commitment
-
-
-def journal_folder(chain_id: ChainId, hub: Address, names: Sequence[str]) -> Path:
-    """Return where the journal of a piece of work and its files are."""
-    return state_directory() / f"{chain_id}-{hub}" / "-".join(re.sub(r"[^A-Za-z0-9]", "", name) for name in names)

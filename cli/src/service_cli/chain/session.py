@@ -33,7 +33,7 @@ from bounty_protocol.chain.rpc import (
 from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
-from service_cli.chain.journal import Journal, open_journal
+from service_cli.chain.journal import HubRecords, Journal
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandFailed, CommandRefused
@@ -186,6 +186,11 @@ class ChainClient:
         return self, *self.further
 
     @property
+    def records(self) -> HubRecords:
+        """What this machine remembers of its work at this Hub."""
+        return HubRecords(self.chain_id, self.hub.address)
+
+    @property
     def is_local(self) -> bool:
         """Whether this is a local chain, where one block is enough."""
         return self.chain_id == LOCAL_CHAIN_ID
@@ -335,7 +340,7 @@ class Session(Generic[S_co]):
 
     def journal(self, *names: str) -> AbstractContextManager[Journal]:
         """Open the journal of one piece of work on this Hub, held by this process alone."""
-        return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
+        return self.chain.records.open(*names)
 
 
 def code_call(account: Address) -> Call:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
-from service_cli.chain.journal import VERDICT_RECORDED, VERDICT_SIGNED, journals_below, open_journal, was_opened
+from service_cli.chain.journal import VERDICT_RECORDED, VERDICT_SIGNED, HubRecords
 from service_cli.config.settings import Settings
 from service_cli.queries.judgeable_events import (
     REPLACED,
@@ -142,9 +142,8 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
         return Judgeable((), ())
     bounties = _bounties(subgraph, guardian, found.bounties, versions, now)
     submissions = _submissions(subgraph, bounties)
-    judged = tuple(
-        _print_bounty(settings, hub, guardian, bounty, submissions[bounty.bounty_id], now) for bounty in bounties
-    )
+    records = HubRecords(settings.chain_id, hub)
+    judged = tuple(_print_bounty(records, guardian, each, submissions[each.bounty_id], now) for each in bounties)
     owed = _print_owed(api_of(settings), subgraph, found.awarded, versions)
     if not bounties and not owed:
         known = "that the index knows of; check again once it has caught up" if lags(settings, now, indexed) else "now"
@@ -215,8 +214,7 @@ def _require_next(subgraph: ApiClient, keys: Sequence[K], most: int, name: str) 
 
 
 def _print_bounty(
-    settings: Settings,
-    hub: Address,
+    records: HubRecords,
     guardian: Address,
     bounty: OpenBounty,
     work: list[JudgeableSubmission],
@@ -226,10 +224,10 @@ def _print_bounty(
     unopened = tuple(
         each.submission_commitment
         for each in work
-        if not was_opened(settings.chain_id, hub, bounty_id, each.solver_address, each.submission_commitment)
+        if not records.was_opened(bounty_id, each.solver_address, each.submission_commitment)
     )
     own = bounty.verdicts[0] if bounty.verdicts else None
-    replaced = (own is not None and _is_of_others(settings, hub, guardian, bounty_id, own)) or None
+    replaced = (own is not None and _is_of_others(records, guardian, bounty_id, own)) or None
     event = JudgeableBounty(bounty_id, bounty.reveal_at, deadline, tuple(work), unopened, own, replaced)
     if replaced:
         warn(f"bounty {bounty_id}: your Verdict was replaced: {REPLACED}")
@@ -237,13 +235,11 @@ def _print_bounty(
     return emit(event, judging(bounty_id, has_unopened=bool(unopened)) if is_open else watching(bounty_id))
 
 
-def _is_of_others(
-    settings: Settings, hub: Address, guardian: Address, bounty_id: BountyId, own: IndexedVerdict
-) -> bool:
+def _is_of_others(records: HubRecords, guardian: Address, bounty_id: BountyId, own: IndexedVerdict) -> bool:
     """Return whether this machine signed or recorded a Verdict and this is a different one."""
     names, here = ("verdict", str(bounty_id), guardian), set[str]()
-    for *_, report in journals_below(settings.chain_id, hub, *names):
-        with open_journal(settings.chain_id, hub, *names, report) as journal:
+    for *_, report in records.below(*names):
+        with records.open(*names, report) as journal:
             if journal.has(VERDICT_SIGNED, VERDICT_RECORDED):
                 here.add(report)
     return bool(here) and own.report_commitment not in here

@@ -16,7 +16,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32, parse_bounty_id
 from bounty_protocol.wire.deployment import DeploymentStatus
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
-from service_cli.chain.journal import was_done, winning_work_name
+from service_cli.chain.journal import OPENED_WINNER
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import account_of
 from service_cli.chain.token import allowance
@@ -180,8 +180,8 @@ class _Look:
             return
         if guards and self._is_owed(bounty_id, bounty):
             yield WaitingTask(account, bounty_id, "deliver", None, f"service-cli guardian:deliver-key {bounty_id}")
-        opened = winning_work_name(str(bounty_id), bounty.winning_submission)
-        is_closed = account == bounty.poster and not was_done(chain.chain_id, chain.hub.address, *opened)
+        was_opened = chain.records.was_done(OPENED_WINNER, str(bounty_id), bounty.winning_submission)
+        is_closed = account == bounty.poster and not was_opened
         if is_closed and not self._is_owed(bounty_id, bounty):
             opening = f"service-cli poster:open-winning-submission {bounty_id}"
             yield WaitingTask(account, bounty_id, "open", None, opening)

@@ -17,7 +17,7 @@ from bounty_protocol.wire.bounties import BountyDetail
 
 from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain.agreement import Fact, agreed
-from service_cli.chain.journal import journals_below
+from service_cli.chain.journal import OPENED
 from service_cli.chain.receipts import bounty_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandFailed, CommandRefused
@@ -87,7 +87,7 @@ def chosen_here(chain: ChainClient, bounty_id: BountyId, choice: Choice) -> Pair
     """Return the named Submission: given in full, or by prefix among those opened on this machine."""
     if not isinstance(choice, CommitmentBeginning):
         return choice
-    notes = journals_below(chain.chain_id, chain.hub.address, "opened", str(bounty_id))
+    notes = chain.records.below(OPENED, str(bounty_id))
     opened = [(Address(solver), Bytes32(commitment)) for *_, solver, commitment in notes]
     action = f"Open it: service-cli guardian:open {bounty_id}. Or name its Solver and its whole commitment."
     return choice.of(opened, f"of bounty {bounty_id} that was opened on this machine", action)

@@ -27,7 +27,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.chain.beacon import beacon_of, round_signature
-from service_cli.chain.journal import note_done, opened_name, was_opened
+from service_cli.chain.journal import OPENED
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.env_consent import require_meant
@@ -155,9 +155,9 @@ class SealedBounty:
         submission, identity = opened
 
         def remember(_directory: Path) -> None:
-            name = opened_name(str(self.state.bounty_id), submission.solver, submission.commitment)
+            names = (str(self.state.bounty_id), submission.solver, submission.commitment)
             with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
-                note_done(self.chain.chain_id, self.chain.hub.address, *name)
+                self.chain.records.note_done(OPENED, *names)
 
         return write_artifact(
             submission, identity, output_dir, OpenedSubmission, original_names=original_names, ready=remember
@@ -231,9 +231,8 @@ class SealedBounty:
 
     def opened_in(self, one: RecordedSubmission, below: Path) -> bool:
         """Return whether an earlier run has opened the Submission there; False if the files are gone."""
-        place, hub = below / folder_name(one.commitment), self.chain.hub.address
-        was = was_opened(self.chain.chain_id, hub, self.state.bounty_id, one.solver, one.commitment)
-        return was and place.is_dir() and any(place.iterdir())
+        place, was_opened = below / folder_name(one.commitment), self.chain.records.was_opened
+        return was_opened(self.state.bounty_id, *one.pair) and place.is_dir() and any(place.iterdir())
 
 
 SEALED_BYTES: Final = 2 << 30

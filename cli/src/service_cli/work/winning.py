@@ -12,7 +12,7 @@ from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
 
-from service_cli.chain.journal import note_done, winning_work_name
+from service_cli.chain.journal import OPENED_WINNER
 from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.environment import POSTER_KEY
@@ -41,7 +41,6 @@ def open_winning_submission(
         message = f"{session.account} is not the Poster of bounty {bounty_id}."
         raise CommandRefused("not_the_poster", message, next_action="Use the funding Poster's account.")
     target = output_dir or Path("winning-submission") / str(bounty_id) / bounty.winning_submission
-    opened = winning_work_name(str(bounty_id), bounty.winning_submission)
     require_new(target)
     require_same(chain, state, session.api)
 
@@ -63,7 +62,7 @@ def open_winning_submission(
     done = write_artifact(
         submission, identity, target, OpenedWinningWork, original_names=original_names, following=STATUS
     )
-    note_done(chain.chain_id, chain.hub.address, *opened)
+    chain.records.note_done(OPENED_WINNER, str(bounty_id), bounty.winning_submission)
     return done
 
 
