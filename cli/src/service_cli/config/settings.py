@@ -5,9 +5,9 @@ what is exported over ``.env``. Missing values are refused together, by the name
 "Deployment selection" of the interface.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from bounty_protocol.chain.deployment import (
     LOCAL_CHAIN_ID,
@@ -42,32 +42,86 @@ OVERRIDES: Final = (
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
 )
 """Settings that every command needs on the local network."""
-_RECORDED: Final = {
-    "SERVICE_HUB_ADDRESS": "hub_address",
-    "SERVICE_RPC_URL": "rpc_url",
-    "SERVICE_SUBGRAPH_ENDPOINT": "subgraph_endpoint",
-    "SERVICE_ESCROW_TOKEN_ADDRESS": "escrow_token_address",
-    "SERVICE_API_BASE_URL": "api_base_url",
-    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "reveal_delay_seconds",
-    "SERVICE_FINALITY_DEPTH": "finality_depth",
-}
+_HELP: Final = "Set these variables, or choose another network with --network."
+
+
+@dataclass(frozen=True, slots=True)
+class _Value(Generic[T]):
+    """One value of a deployment: its variable, how that is read, and what the network's record knows."""
+
+    name: str
+    parse: Callable[[str], T]
+    wanted: str
+    recorded: Callable[[DeploymentRecord], T | None]
+    is_pinned: bool = False
+    """Whether the record's counts, whatever is set."""
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("not a whole number")
+    return int(text)
+
+
+def _from_one(text: str) -> int:
+    if (value := _whole(text)) < 1:
+        raise ValueError("not at least 1")
+    return value
+
+
+def _chain_hash(text: str) -> Bytes32:
+    from bounty_protocol.crypto.beacon_info import parse_chain_hash
+
+    return parse_chain_hash(text)
+
+
+def _beacon_key(text: str) -> str:
+    from bounty_protocol.crypto.beacon_info import parse_beacon_key
+
+    return parse_beacon_key(text)
+
+
 _ACCOUNT: Final = "an address: 0x and 40 hexadecimal digits"
 _URL: Final = "an http or https address"
-_WANTED: Final = {
-    "SERVICE_CHAIN_ID": "mainnet, staging, local or one of their chain ids",
-    "SERVICE_HUB_ADDRESS": _ACCOUNT,
-    "SERVICE_ESCROW_TOKEN_ADDRESS": _ACCOUNT,
-    "SERVICE_RPC_URL": _URL,
-    FURTHER_VARIABLE: "http or https addresses, separated by commas",
-    "SERVICE_SUBGRAPH_ENDPOINT": _URL,
-    "SERVICE_API_BASE_URL": "an http or https address, optionally with a path",
-    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
-    "SERVICE_FINALITY_DEPTH": "a whole number of blocks, at least 1",
-    "SERVICE_BEACON_URLS": "http or https addresses, separated by commas",
-    "SERVICE_BEACON_CHAIN_HASH": "32 bytes in hexadecimal digits",
-    "SERVICE_BEACON_PUBLIC_KEY": "96 bytes in hexadecimal digits",
-}
-_HELP: Final = "Set these variables, or choose another network with --network."
+_NETWORKS: Final = "mainnet, staging, local or one of their chain ids"
+_URLS: Final = "http or https addresses, separated by commas"
+_HUB: Final = _Value("SERVICE_HUB_ADDRESS", parse_address, _ACCOUNT, lambda known: known.hub_address)
+_TOKEN: Final = _Value(
+    "SERVICE_ESCROW_TOKEN_ADDRESS", parse_address, _ACCOUNT, lambda known: known.escrow_token_address
+)
+_RPC: Final = _Value("SERVICE_RPC_URL", parse_url, _URL, lambda known: known.rpc_url)
+_FURTHER: Final = _Value(FURTHER_VARIABLE, parse_urls, _URLS, lambda _: None)
+_SUBGRAPH: Final = _Value("SERVICE_SUBGRAPH_ENDPOINT", parse_url, _URL, lambda known: known.subgraph_endpoint)
+_API: Final = _Value(
+    "SERVICE_API_BASE_URL", parse_base_url, f"{_URL}, optionally with a path", lambda known: known.api_base_url
+)
+_DELAY: Final = _Value(
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
+    _whole,
+    "a whole number of seconds",
+    lambda known: known.reveal_delay_seconds,
+)
+_DEPTH: Final = _Value(
+    "SERVICE_FINALITY_DEPTH", _from_one, "a whole number of blocks, at least 1", lambda known: known.finality_depth
+)
+_RELAYS: Final = _Value(BEACON[0], parse_urls, _URLS, lambda known: known.beacon.urls if known.beacon else None)
+_HASH: Final = _Value(
+    BEACON[1],
+    _chain_hash,
+    "32 bytes in hexadecimal digits",
+    lambda known: known.beacon.chain_hash if known.beacon else None,
+    is_pinned=True,
+)
+_KEY: Final = _Value(
+    BEACON[2],
+    _beacon_key,
+    "96 bytes in hexadecimal digits",
+    lambda known: known.beacon.public_key if known.beacon else None,
+    is_pinned=True,
+)
+_VALUES: Final[tuple[_Value[Any], ...]] = (
+    _HUB, _RPC, _SUBGRAPH, _TOKEN, _API, _DELAY, _RELAYS, _HASH, _KEY, _FURTHER, _DEPTH,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,140 +148,88 @@ class Settings:
 
     def knows(self, name: str) -> bool:
         """Return whether a value is set, given as an option, or part of the network's record."""
-        if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
+        if name == _API.name and self.api_override is not None:
             return True
-        if name in BEACON and self.record is not None and self.record.beacon is not None:
-            return True
-        known = getattr(self.record, _RECORDED[name]) if self.record and name in _RECORDED else None
-        return known is not None or self.environment.get(name) is not None
+        recorded = (value.recorded(self.record) for value in _VALUES if value.name == name and self.record)
+        return self.environment.get(name) is not None or any(known is not None for known in recorded)
 
     def hub_address(self) -> Address:
-        known = self.record.hub_address if self.record else None
-        return self._value("SERVICE_HUB_ADDRESS", parse_address, known)
+        return self._read(_HUB)
 
     def escrow_token(self) -> Address:
-        known = self.record.escrow_token_address if self.record else None
-        return self._value("SERVICE_ESCROW_TOKEN_ADDRESS", parse_address, known)
+        return self._read(_TOKEN)
 
     def rpc_url(self) -> str:
-        return self._value("SERVICE_RPC_URL", parse_url, self.record.rpc_url if self.record else None)
+        return self._read(_RPC)
 
     def further_rpc_urls(self) -> tuple[str, ...]:
         """Return the endpoints that are queried besides the first one, each once however it is written, so that
         irreversible acts do not rest on one party.
         """
         found = {place_of(self.rpc_url()): self.rpc_url()}
-        for url in self.named_further():
+        for url in self._find(_FURTHER) or ():
             found.setdefault(place_of(url), url)
         return tuple(found.values())[1:]
 
-    def named_further(self) -> tuple[str, ...]:
-        """Return the further endpoints as they are set."""
-        return self._value(FURTHER_VARIABLE, parse_urls, ())
-
     def subgraph_endpoint(self) -> str:
-        known = self.record.subgraph_endpoint if self.record else None
-        return self._value("SERVICE_SUBGRAPH_ENDPOINT", parse_url, known)
+        return self._read(_SUBGRAPH)
 
     def api_base_url(self) -> str:
         """Return the API's base address; ``--api-base-url`` wins."""
-        if self.api_override is not None:
-            return _checked("--api-base-url", parse_base_url, self.api_override)
-        return self._value("SERVICE_API_BASE_URL", parse_base_url, self.record.api_base_url if self.record else None)
+        return self._read(_API)
 
     def reveal_delay(self) -> int:
-        known = self.record.reveal_delay_seconds if self.record else None
-        return self._value("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", _parse_whole, known)
+        return self._read(_DELAY)
 
     def finality_depth(self) -> int | None:
         """Return the blocks from the newest to the final one, on a chain without a ``finalized`` tag; None if it has
         one.
         """
-        text = self.environment.get("SERVICE_FINALITY_DEPTH")
-        if text is not None:
-            return _checked("SERVICE_FINALITY_DEPTH", _parse_from_one, text)
-        return self.record.finality_depth if self.record else None
+        return self._find(_DEPTH)
 
     def has_moved_time(self) -> bool:
         """Return whether the chain's time is moved by hand, as only the local network's can be."""
         return self.chain_id == LOCAL_CHAIN_ID and self.environment.exported.get(LOCAL_TIME_VARIABLE) == "moved"
 
     def beacon(self) -> BeaconRecord:
-        """Return the beacon that opens Submissions: pinned by the deployment record, else named by the environment."""
-        known = self._known_beacon()
-        return BeaconRecord(
-            urls=self.beacon_urls(),
-            chain_hash=self.beacon_hash(),
-            public_key=self.beacon_key(),
-            genesis_time=known.genesis_time if known else None,
-            period_seconds=known.period_seconds if known else None,
-        )
-
-    def _known_beacon(self) -> BeaconRecord | None:
-        return self.record.beacon if self.record else None
-
-    def beacon_urls(self) -> tuple[str, ...]:
-        """Return the beacon's relays, which are queried in order."""
-        known = self._known_beacon()
-        return self._value("SERVICE_BEACON_URLS", parse_urls, known.urls if known else None)
-
-    def beacon_hash(self) -> Bytes32:
-        """Return the beacon's chain hash; the record's, whatever is set."""
-        if (known := self._known_beacon()) is not None:
-            return known.chain_hash
-        from bounty_protocol.crypto.beacon_info import parse_chain_hash
-
-        return self._value("SERVICE_BEACON_CHAIN_HASH", parse_chain_hash, None)
-
-    def beacon_key(self) -> str:
-        """Return the beacon's public key; the record's, whatever is set."""
-        if (known := self._known_beacon()) is not None:
-            return known.public_key
-        from bounty_protocol.crypto.beacon_info import parse_beacon_key
-
-        return self._value("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key, None)
+        """Return the beacon that opens Submissions: pinned by the deployment record, else named by the environment. Its
+        relays, which are queried in order, may be others.
+        """
+        known = self.record.beacon if self.record else None
+        times = (None, None) if known is None else (known.genesis_time, known.period_seconds)
+        return BeaconRecord(self._read(_RELAYS), self._read(_HASH), self._read(_KEY), *times)
 
     def problem(self, name: str) -> CommandRefused | None:
         """Return why the value of a variable is refused; None if it is valid or not set."""
-        try:
-            _READERS[name](self)
-        except CommandRefused as error:
-            return None if error.code == "configuration_incomplete" else error
-        return None
+        return next((found for value, found in self._refused() if value.name == name), None)
 
-    def problems(self) -> Iterator[CommandRefused]:
-        """Yield the refusal for each variable with a wrong value."""
-        return (found for found in map(self.problem, SHOWN) if found is not None)
+    def problems(self) -> list[CommandRefused]:
+        """List the refusals of variables with a wrong value."""
+        return [found for _, found in self._refused()]
 
-    def _value(self, name: str, parse: Callable[[str], T], known: T | None) -> T:
-        text = self.environment.get(name)
-        if text is not None:
-            return _checked(name, parse, text)
-        if known is None:
-            raise CommandRefused(
-                "configuration_incomplete",
-                f"{name} is not set, and this release has no value for it.",
-                next_action=_HELP,
-            )
-        return known
+    def _refused(self) -> Iterator[tuple[_Value[Any], CommandRefused]]:
+        for value in _VALUES:
+            try:
+                self._find(value)
+            except CommandRefused as error:
+                yield value, error
+
+    def _find(self, value: _Value[T]) -> T | None:
+        """Return the value that is set, else the record's; None if there is none."""
+        if value is _API and self.api_override is not None:
+            return _checked("--api-base-url", value.parse, self.api_override)
+        known, text = value.recorded(self.record) if self.record else None, self.environment.get(value.name)
+        if text is None or (value.is_pinned and known is not None):
+            return known
+        return _checked(value.name, value.parse, text, value.wanted)
+
+    def _read(self, value: _Value[T]) -> T:
+        if (found := self._find(value)) is None:
+            message = f"{value.name} is not set, and this release has no value for it."
+            raise CommandRefused("configuration_incomplete", message, next_action=_HELP)
+        return found
 
 
-_READERS: Final[Mapping[str, Callable[[Settings], object]]] = {
-    "SERVICE_HUB_ADDRESS": Settings.hub_address,
-    "SERVICE_RPC_URL": Settings.rpc_url,
-    "SERVICE_SUBGRAPH_ENDPOINT": Settings.subgraph_endpoint,
-    "SERVICE_ESCROW_TOKEN_ADDRESS": Settings.escrow_token,
-    "SERVICE_API_BASE_URL": Settings.api_base_url,
-    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": Settings.reveal_delay,
-    "SERVICE_BEACON_URLS": Settings.beacon_urls,
-    "SERVICE_BEACON_CHAIN_HASH": Settings.beacon_hash,
-    "SERVICE_BEACON_PUBLIC_KEY": Settings.beacon_key,
-    FURTHER_VARIABLE: Settings.named_further,
-    "SERVICE_FINALITY_DEPTH": Settings.finality_depth,
-}
-"""How each value is read."""
-SHOWN: Final = tuple(_READERS)
-"""The variables without a secret, in the order in which they are shown."""
 CHAIN: Final = (
     "SERVICE_HUB_ADDRESS",
     "SERVICE_RPC_URL",
@@ -256,7 +258,8 @@ def load_settings(
         warn("no network selected: using mainnet (real money); choose with --network or SERVICE_CHAIN_ID")
         chain_id = NETWORKS["mainnet"]
     else:
-        chain_id = _checked("--network" if network else "SERVICE_CHAIN_ID", parse_network, chosen)
+        name, form = ("--network", None) if network else ("SERVICE_CHAIN_ID", _NETWORKS)
+        chain_id = _checked(name, parse_network, chosen, form)
     settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url, max_cost)
     if needs is None:
         return settings
@@ -274,22 +277,10 @@ def _require(problem: str, missing: Sequence[str], next_action: str) -> None:
         raise CommandRefused("configuration_incomplete", f"{problem} {', '.join(missing)}.", next_action=next_action)
 
 
-def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
+def _checked(name: str, parse: Callable[[str], T], text: str, wanted: str | None = None) -> T:
     try:
         return parse(text)
     except ValueError as error:
-        why = "" if name in _WANTED else f": {error}"
-        next_action = f"Set {name} to {_WANTED.get(name, 'a value of that form')}."
+        why = f": {error}" if wanted is None else ""
+        next_action = f"Set {name} to {wanted or 'a value of that form'}."
         raise CommandRefused("configuration_malformed", f"{name} is malformed{why}.", next_action=next_action) from None
-
-
-def _parse_whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError("not a whole number")
-    return int(text)
-
-
-def _parse_from_one(text: str) -> int:
-    if (value := _parse_whole(text)) < 1:
-        raise ValueError("not at least 1")
-    return value
