@@ -89,12 +89,10 @@ def poster_new(
     Examples: service-cli poster:new my_bounty.md
               service-cli poster:new --escrow "25 USDC" small_bounty.md
     """
-    from dataclasses import replace
-
     from service_cli.errors import CommandRefused
     from service_cli.ui.text import argument, moment
     from service_cli.work.events import WrittenTemplate
-    from service_cli.work.template import TemplateTerms, template
+    from service_cli.work.template import template
 
     now = int(time.time())
     if str(path) == "-":
@@ -104,11 +102,10 @@ def poster_new(
     if deadline is not None and award is None and deadline <= now:
         raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
     paid_in = None if escrow is None else escrow.value
-    terms = TemplateTerms(paid_in, deadline, judging)
 
     fees: tuple[TokenAmount | None, TokenAmount | None, TokenAmount | None] = (None, None, None)
     if award is None:
-        text = template(now, terms)
+        text = template(now, paid_in, deadline, judging)
     else:
         from bounty_protocol.domain.challenge import parse_challenge
 
@@ -117,7 +114,7 @@ def poster_new(
 
         conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
         now, fees = conditions.now, conditions.shares(paid_in)
-        text = template(now, replace(terms, escrow=paid_in))
+        text = template(now, paid_in, deadline, judging)
         check_terms(conditions, parse_challenge(text.encode()), None)
     try:
         with path.open("x", encoding="utf-8") as file:

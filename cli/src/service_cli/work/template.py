@@ -6,7 +6,6 @@ one before anything is signed for the page.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.errors import Issue
@@ -34,20 +33,12 @@ _DELIVERABLE: Final = "<a file that the Submission contains, by name>"
 _BODY: Final = ("<title>", "<What is asked, what exists already, and what a Guardian does to check each criterion.>")
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateTerms:
-    """The Poster's choices before the page is written; None is the usual value."""
-
-    escrow: TokenAmount | None = None
-    deadline: UnixSeconds | None = None
-    judging: int | None = None
-
-
-def template(now: int, terms: TemplateTerms = TemplateTerms()) -> str:
-    """Return a page with these terms whose text must be filled in; it already parses."""
-    deadline = now + _SUBMISSION_SECONDS if terms.deadline is None else terms.deadline
-    escrow, judging = terms.escrow or _ESCROW, terms.judging or _JUDGING_SECONDS
-    return _page(str(escrow), str(deadline), str(judging))
+def template(
+    now: int, escrow: TokenAmount | None = None, deadline: UnixSeconds | None = None, judging: int | None = None
+) -> str:
+    """Return a page with the Poster's choices, or the usual values, whose text must be filled in; it already parses."""
+    until = now + _SUBMISSION_SECONDS if deadline is None else deadline
+    return _page(str(escrow or _ESCROW), str(until), str(judging or _JUDGING_SECONDS))
 
 
 def _page(escrow: str, deadline: str, judging: str) -> str:
