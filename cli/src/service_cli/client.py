@@ -222,7 +222,7 @@ class Client:
         API.
         """
         with self._at_work(None) as settings:
-            return review_page(settings, page, offline=offline).findings
+            return review_page(settings, page, offline=offline)
 
     def preview_funding(self, page: bytes, poster: Address | None = None) -> FundingPreview:
         """Preview what funding this page would fix and cost; refuse whatever can be known that ``fund`` would

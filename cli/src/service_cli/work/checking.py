@@ -8,7 +8,6 @@ key is needed.
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.chain.hub_constants import term_issues
@@ -37,32 +36,26 @@ STDIN: Final = "<stdin>"
 """The name of a page that was piped in."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageReview:
-    """The findings, by the Hub's bounds, too, where ``online``."""
-
-    findings: tuple[PageIssue, ...]
-    online: bool
-
-
-def review_page(settings: Settings, page: bytes, *, offline: bool = False) -> PageReview:
-    """Return the reasons against publishing a page, by the rules."""
+def review_page(settings: Settings, page: bytes, *, offline: bool = False) -> tuple[PageIssue, ...]:
+    """Return the reasons against publishing a page, by the rules and, where they are known, the Hub's bounds."""
     check_document(settings.environment, page, "The page")
-    online = not offline and all(settings.knows(value) for value in CHAIN)
     conditions, now = None, UnixSeconds(int(time.time()))
-    if online:
+    if _is_online(settings, offline=offline):
         conditions = read_conditions(ChainClient(settings))
         now = conditions.now
-    return PageReview(tuple(dict.fromkeys(find(page, now, conditions))), online)
+    return tuple(dict.fromkeys(find(page, now, conditions)))
+
+
+def _is_online(settings: Settings, *, offline: bool) -> bool:
+    return not offline and all(settings.knows(value) for value in CHAIN)
 
 
 def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool = False) -> CheckedPage:
     """Run the command ``poster:check``; ``name`` is the page's name in messages for people."""
-    review = review_page(settings, page, offline=offline)
-    found, online = review.findings, review.online
+    found = review_page(settings, page, offline=offline)
     for one in found:
         emit(one)
-    checked = CheckedPage(spec_commitment(page), len(page), len(found), online)
+    checked = CheckedPage(spec_commitment(page), len(page), len(found), _is_online(settings, offline=offline))
     page_argument = argument(None if name == STDIN else name, "PAGE")
     emit(checked, None if found else f"service-cli poster:publish-fund --check {page_argument}")
     if found:
