@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from bounty_protocol.domain.envelope import parse_envelope
-from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
+from bounty_protocol.types import Bytes32
 from local_stack import gcs
 from service_api.storage.gcs import GcsStore
 from service_api.storage.settings import StorageSettings
 from service_cli.errors import CommandFailed
 from service_cli.work import storage
-from service_cli.work.downloads import Download, download_file
+from service_cli.work.downloads import download_file
 from service_cli.work.storage import download
 
 from tests.cli.api_twin import ApiTwin
@@ -36,9 +36,7 @@ PASSED = 2 * MIB
 DATA = os.urandom(4 * MIB + 11)
 HALF = len(DATA) // 2
 DIGEST = Bytes32(f"0x{sha256(DATA).hexdigest()}")
-OF = Download(
-    ChainId(31337), Address("0x" + "a1" * 20), BountyId(7), Address("0x" + "b2" * 20), Bytes32("0x" + "51" * 32)
-)
+OF = "31337-0xa1-7-0xb2-0x51"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def begun(state: Path, content: bytes) -> None:
     """What an earlier run left."""
     state.mkdir(parents=True)
-    OF.path.write_bytes(content)
+    (state / f"{OF}.age").write_bytes(content)
 
 
 def ranged(request: Request, content: bytes = DATA) -> Reply:
@@ -168,11 +166,11 @@ def test_continued_download_has_the_committed_bytes(state: Path, name: str) -> N
     try:
         with download_file(OF, len(DATA)) as file:
             download(server.url, file, len(DATA), DIGEST)
-            assert OF.path.read_bytes() == DATA
+            assert (state / f"{OF}.age").read_bytes() == DATA
     finally:
         server.close()
     assert [request.headers.get("range") for request in server.requests] == [f"bytes={HALF}-", None][:requests]
-    assert not OF.path.exists()
+    assert not (state / f"{OF}.age").exists()
 
 
 def test_download_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,11 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Final
 
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 
 from service_cli.disk import open_private_data, open_regular, private_folder, state_directory
 from service_cli.errors import CommandFailed, CommandRefused
@@ -24,27 +22,12 @@ from service_cli.errors import CommandFailed, CommandRefused
 KEPT_DAYS: Final = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
-    """The ciphertext of one Submission, as far as this machine has it."""
-
-    chain_id: ChainId
-    hub: Address
-    bounty_id: BountyId
-    solver: Address
-    commitment: Bytes32
-
-    @property
-    def path(self) -> Path:
-        name = f"{self.chain_id}-{self.hub}-{self.bounty_id}-{self.solver}-{self.commitment}.age"
-        return _folder() / name
-
-
 @contextmanager
-def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
+def download_file(name: str, byte_length: int) -> Iterator[FileIO]:
     """Open a file for these bytes, with those that an earlier run left; ``download_not_written`` if that fails."""
-    with _hold(of.path, byte_length) as file:
-        _remove_old(of.path)
+    path = state_directory() / "downloads" / f"{name}.age"
+    with _hold(path, byte_length) as file:
+        _remove_old(path)
         done = False
         try:
             yield file
@@ -55,7 +38,7 @@ def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
         finally:
             if done or not os.fstat(file.fileno()).st_size:
                 with suppress(OSError):
-                    of.path.unlink(missing_ok=True)
+                    path.unlink(missing_ok=True)
 
 
 def not_kept(byte_length: int, folder: Path, error: OSError) -> CommandFailed:
@@ -65,10 +48,6 @@ def not_kept(byte_length: int, folder: Path, error: OSError) -> CommandFailed:
         "Free some space, or set XDG_STATE_HOME to a folder with space, then run the command again: it continues here."
     )
     return CommandFailed("download_not_written", message, next_action=next_action)
-
-
-def _folder() -> Path:
-    return state_directory() / "downloads"
 
 
 def _hold(path: Path, byte_length: int) -> FileIO:
@@ -95,7 +74,7 @@ def _hold(path: Path, byte_length: int) -> FileIO:
 def _remove_old(current: Path) -> None:
     """Remove what nobody has continued for days and no other run holds."""
     oldest = time.time() - KEPT_DAYS * 86_400
-    for path in _folder().glob("*.age"):
+    for path in current.parent.glob("*.age"):
         with suppress(OSError):
             if path == current or path.stat().st_mtime >= oldest:
                 continue

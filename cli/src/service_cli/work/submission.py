@@ -31,7 +31,7 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.state import BountyState
 from service_cli.ui.output import Progress, emit, warn
 from service_cli.ui.text import printable
-from service_cli.work.downloads import Download, download_file
+from service_cli.work.downloads import download_file
 from service_cli.work.storage import download, storage_url
 
 F = TypeVar("F", bound=OpenedFiles)
@@ -133,8 +133,8 @@ def fetched_ciphertext(submission: Submission) -> Iterator[Path | IO[bytes]]:
         yield submission.source
         return
     envelope = submission.envelope
-    part = Download(envelope.chain_id, envelope.hub_address, *submission.names())
-    with download_file(part, envelope.ciphertext.byte_length) as file:
+    name = "-".join(map(str, (envelope.chain_id, envelope.hub_address, *submission.names())))
+    with download_file(name, envelope.ciphertext.byte_length) as file:
         download(submission.source, file, envelope.ciphertext.byte_length, envelope.ciphertext.sha256)
         with open(file.fileno(), "rb", closefd=False) as ciphertext:
             ciphertext.seek(0)
