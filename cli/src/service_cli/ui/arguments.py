@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 from bounty_protocol.readiness.key_forms import AGE_BEGIN
@@ -54,18 +54,15 @@ class Value(click.ParamType[object]):
             self.fail(f"not {self.name}: {error}.", param, ctx)
 
 
-def offer_files(incomplete: str) -> "list[CompletionItem]":
-    """Let the shell complete a path as usual."""
-    from click.shell_completion import CompletionItem
+def offer_paths(kind: Literal["file", "dir"]) -> Callable[[str], "list[CompletionItem]"]:
+    """Let the shell complete any path, or only directories."""
 
-    return [CompletionItem(incomplete, type="file")]
+    def offers(incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
 
+        return [CompletionItem(incomplete, type=kind)]
 
-def offer_directories(incomplete: str) -> "list[CompletionItem]":
-    """Let the shell complete only directories."""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(incomplete, type="dir")]
+    return offers
 
 
 def offer_of(values: Callable[[], Iterable[str]]) -> Callable[[str], "list[CompletionItem]"]:
@@ -132,10 +129,10 @@ COMMITMENT: Final = Value("a commitment", parse_bytes32)
 NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID", offer_of(_networks))
 BASE_URL: Final = Value("an API's address", _base_url, "URL")
 ETHER: Final = Value("an amount of ether", _ether, "ETHER")
-PATH: Final = Value("a path", _path, offers=offer_files)
+PATH: Final = Value("a path", _path, offers=offer_paths("file"))
 """As click's own type, but pathlib is loaded only for a command that has a path."""
-OUTPUT_DIR: Final = Value("a path", _path, offers=offer_directories)
-DOCUMENT: Final = Value("a document", str, offers=offer_files)
+OUTPUT_DIR: Final = Value("a path", _path, offers=offer_paths("dir"))
+DOCUMENT: Final = Value("a document", str, offers=offer_paths("file"))
 """The path of a text, or - for stdin."""
 
 
