@@ -15,6 +15,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from service_cli.ui.event import Event
     from service_cli.ui.screen import Screen
     from service_cli.ui.text import Token
@@ -223,7 +225,17 @@ _BAR_SECONDS: Final = 0.1
 _BAR_WIDTH: Final = 24
 
 
-class Progress:
+class _Drawing:
+    """A changing line, which is removed at the end of the work."""
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        clear()
+
+
+class Progress(_Drawing):
     """A bar with rate and remaining time; called with what is done and the total, as the crypto package reports it.
 
     ``already`` is what an earlier run did of it.
@@ -232,12 +244,6 @@ class Progress:
     def __init__(self, label: str, already: int = 0) -> None:
         self._label, self._already = label, already
         self._started = self._drawn = time.monotonic()
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        clear()
 
     def __call__(self, done: int, total: int) -> None:
         if (sink := _SINK.get()) is not None:
@@ -249,18 +255,12 @@ class Progress:
             draw(bar(self._label, done, total, now - self._started, self._already))
 
 
-class Waiting:
+class Waiting(_Drawing):
     """How long a wait has lasted and, where its end is known, what is left; ``tick`` is called at each look."""
 
     def __init__(self, label: str) -> None:
         self._label = label
         self._started = time.monotonic()
-
-    def __enter__(self) -> "Waiting":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        clear()
 
     def tick(self, left: int | None = None) -> None:
         """Draw the wait; ``left`` are the seconds until its end, if known."""
