@@ -151,20 +151,15 @@ class Environment:
         return self.read[source.value]
 
 
-_EXPORTED_ONLY: Final = {
-    LOCAL_TIME_VARIABLE: "since it makes this run ignore this machine's clock",
-}
-
-
 def tell_sources(environment: Environment) -> None:
     """Report the values taken from ``.env``; keys are reported where they are used."""
     decided = [
         printable(name, 80)
         for name, value in sorted(environment.fallback.items())
-        if value and not environment.exported.get(name) and name not in KEY_VARIABLES and name not in _EXPORTED_ONLY
+        if value and not environment.exported.get(name) and name not in (*KEY_VARIABLES, LOCAL_TIME_VARIABLE)
     ]
     if decided:
         warn(f"note: taken from .env: {', '.join(decided)}")
-    for name, reason in _EXPORTED_ONLY.items():
-        if environment.fallback.get(name):
-            warn(f"warning: {name} of .env is not used, {reason}; export it")
+    if environment.fallback.get(LOCAL_TIME_VARIABLE):
+        reason = "since it makes this run ignore this machine's clock"
+        warn(f"warning: {LOCAL_TIME_VARIABLE} of .env is not used, {reason}; export it")
