@@ -8,10 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from bounty_protocol.chain.deployment import network_named
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Address
-from bounty_protocol.wire.deployment import Deployment
 
 from service_cli.api import api_of, subgraph_of
 from service_cli.chain.agreement import Fact, disagreement
@@ -21,7 +19,7 @@ from service_cli.chain.token import shown_amount
 from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
-from service_cli.queries.listing import INDEX_STATE, SubgraphAnswer
+from service_cli.queries.listing import INDEX_STATE, SubgraphAnswer, deployment
 from service_cli.queries.status_events import DoctorCheck
 from service_cli.ui.output import emit
 from service_cli.ui.text import duration, moment
@@ -131,16 +129,9 @@ def _delivery(settings: Settings) -> str:
 
 
 def _api(settings: Settings) -> str:
-    served = api_of(settings).get("/api/deployment", patient=False).read(Deployment)
-    named = (served.chain_id, served.hub_address, served.escrow_token.address)
-    if named != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
-        pairs = (
-            ("chain", network_named(served.chain_id), network_named(settings.chain_id)),
-            ("Hub", served.hub_address, settings.hub_address()),
-            ("token", served.escrow_token.address, settings.escrow_token()),
-        )
-        differing = [f"{what} {theirs} instead of {ours}" for what, theirs, ours in pairs if theirs != ours]
-        message = f"The API belongs to another deployment: {', '.join(differing)}."
+    token = deployment(settings, api_of(settings, is_needed=False)).escrow_token.address
+    if token != settings.escrow_token():
+        message = f"The API's escrow token is {token}, and this run is for {settings.escrow_token()}."
         raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
     return settings.api_base_url()
 
