@@ -39,6 +39,7 @@ from service_cli.queries.state import check_page, read_state, require_reveal_poi
 from service_cli.ui.consent import require_consent
 from service_cli.ui.output import Progress, emit, say, warn
 from service_cli.ui.text import argument, moment, wei
+from service_cli.work.events import SealableFile
 from service_cli.work.sealing import (
     CIPHERTEXT,
     CONTENT,
@@ -57,7 +58,6 @@ from service_cli.work.selection import (
     Selection,
     named,
     printable_path,
-    report_files,
     report_left_out,
     select,
 )
@@ -283,7 +283,8 @@ def check_submission(
         raise CommandRefused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
     selection = select(directory)
     report_left_out(selection)
-    report_files(selection)
+    for entry in selection.files:
+        emit(SealableFile(entry.path, entry.size))
     secrets, prospect = _find_secrets(work, selection), _prospect(work)
     cost, balance = prospect.cost(), prospect.asked.balance(work.solver)
     former, api = active(work), None if options.without_api else work.session.api

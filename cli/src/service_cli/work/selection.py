@@ -17,7 +17,7 @@ from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.output import emit
 from service_cli.ui.text import counted, printable, size
-from service_cli.work.events import LeftOutPath, SealableFile
+from service_cli.work.events import LeftOutPath
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -64,12 +64,6 @@ def report_left_out(selection: Selection) -> None:
     """Count and list the files that are left out."""
     for path in selection.left_out:
         emit(LeftOutPath(printable_path(path)))
-
-
-def report_files(selection: Selection) -> None:
-    """List the files to seal, with sizes."""
-    for entry in selection.files:
-        emit(SealableFile(entry.path, entry.size))
 
 
 def summary(selection: Selection) -> str:
