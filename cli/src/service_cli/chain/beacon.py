@@ -39,7 +39,11 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
         clock = ShiftedClock(lambda: ahead)
     client = BeaconClient(settings.beacon().urls, info, Urllib3Get(), clock)
     ends, shown = time.monotonic() + WAIT_SECONDS, False
-    while isinstance(found := _asked(client, number), NotYet):
+    while True:
+        with _relays_asked():
+            found = client.round(number)
+        if not isinstance(found, NotYet):
+            return found
         if found.retry_after > WAIT_SECONDS or time.monotonic() > ends:
             now = clock.now()
             due = moment(int(found.due_at), now)
@@ -55,13 +59,6 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
             say(f"waiting for the beacon's round {number}")
             shown = True
         time.sleep(max(0.3, min(found.retry_after, 3)))
-    return found
-
-
-def _asked(client: BeaconClient, number: int) -> Beacon | NotYet:
-    """Ask the relays."""
-    with _relays_asked():
-        return client.round(number)
 
 
 @contextmanager
