@@ -17,7 +17,6 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.text import printable
 
 T = TypeVar("T")
-S = TypeVar("S")
 LAG_LOOKS: Final = 6
 """How often two sources are asked that differ: one may be a few blocks behind the other."""
 LAG_SECONDS: Final = 1.0

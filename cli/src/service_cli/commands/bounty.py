@@ -6,6 +6,7 @@ As in each module of commands, what a command does is imported when it runs.
 import click
 from bounty_protocol.types import Address, BountyId
 
+from service_cli.commands import load_deployment
 from service_cli.ui.arguments import ADDRESS, BOUNTY_ID
 from service_cli.ui.command import command, read_option
 
@@ -44,8 +45,6 @@ def bounty_list(
     deadline_after: str | None,
     sort: str | None,
     limit: int,
-    network: str | None,
-    api_base_url: str | None,
 ) -> None:
     """List bounties; those that you can act on come first.
 
@@ -58,7 +57,6 @@ def bounty_list(
     """
     from bounty_protocol.domain.shorthand import read_amount, read_moment
 
-    from service_cli.config.settings import load_settings
     from service_cli.queries.listing import list_bounties
 
     filters = {
@@ -75,14 +73,14 @@ def bounty_list(
         "deadline_after": _text(read_option("--deadline-after", read_moment, deadline_after)),
         "sort": sort,
     }
-    settings = load_settings(network, api_base_url, ("SERVICE_API_BASE_URL",))
+    settings = load_deployment(("SERVICE_API_BASE_URL",))
     list_bounties(settings, {name: value for name, value in filters.items() if value is not None}, limit)
 
 
 @command("bounty:show", "bounty_show", api=True)
 @click.option("--verdicts", is_flag=True, help="Also show each Guardian's Verdict and its written reasons.")
 @click.argument("bounty_id", type=BOUNTY_ID)
-def bounty_show(bounty_id: BountyId, verdicts: bool, network: str | None, api_base_url: str | None) -> None:
+def bounty_show(bounty_id: BountyId, verdicts: bool) -> None:
     """Show one bounty: its facts, roster, active Submissions, challenge page and record.
 
     With --verdicts it shows each Guardian's latest Verdict from the Hub, and the written reasons from the API. Reasons
@@ -95,27 +93,23 @@ def bounty_show(bounty_id: BountyId, verdicts: bool, network: str | None, api_ba
     Examples: service-cli bounty:show 7
               service-cli bounty:show --verdicts 7
     """
-    from service_cli.config.settings import load_settings
     from service_cli.queries.listing import show_bounty
 
     if verdicts:
+        from service_cli.config.settings import CHAIN_AND_API
         from service_cli.queries.verdicts import show_verdicts
 
-        settings = load_settings(network, api_base_url)
+        settings = load_deployment(CHAIN_AND_API)
         show_bounty(settings, bounty_id)
         show_verdicts(settings, bounty_id)
         return
     needs = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
-    show_bounty(load_settings(network, api_base_url, needs), bounty_id)
+    show_bounty(load_deployment(needs), bounty_id)
 
 
 @command("bounty:watch", "bounty_watch", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID, required=False)
-def bounty_watch(
-    bounty_id: BountyId | None,
-    network: str | None,
-    api_base_url: str | None,
-) -> None:
+def bounty_watch(bounty_id: BountyId | None) -> None:
     """Follow a bounty on the chain until its outcome is finalized, and show what happens next and when.
 
     Events are printed as blocks arrive, and withdrawn if a reorg removes them. Stop with Ctrl-C.
@@ -127,19 +121,19 @@ def bounty_watch(
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Examples: service-cli bounty:watch 7
     """
-    from service_cli.config.settings import load_settings
+    from service_cli.config.settings import CHAIN_AND_API
     from service_cli.queries.watch import watch_bounty
 
     if bounty_id is None:
         from service_cli.queries.changes import watch_changes
 
-        watch_changes(load_settings(network, api_base_url, ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")))
-    watch_bounty(load_settings(network, api_base_url), bounty_id)
+        watch_changes(load_deployment(("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")))
+    watch_bounty(load_deployment(CHAIN_AND_API), bounty_id)
 
 
 @command("verification-record", "verification_record", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
-def verification_record(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> None:
+def verification_record(bounty_id: BountyId) -> None:
     """Show the VerificationRecord of a final bounty; no signature is needed.
 
     The record is evidence only: it grants nothing and never overrides the chain.
@@ -149,8 +143,7 @@ def verification_record(bounty_id: BountyId, network: str | None, api_base_url: 
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL
     Examples: service-cli verification-record 7
     """
-    from service_cli.config.settings import load_settings
     from service_cli.queries.listing import show_record
 
     needs = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
-    show_record(load_settings(network, api_base_url, needs), bounty_id)
+    show_record(load_deployment(needs), bounty_id)

@@ -3,6 +3,7 @@
 import click
 from bounty_protocol.types import Address, BountyId
 
+from service_cli.commands import load_deployment
 from service_cli.ui.arguments import ADDRESS, BOUNTY_ID
 from service_cli.ui.command import argument_error, command
 
@@ -11,14 +12,7 @@ from service_cli.ui.command import argument_error, command
 @click.option("--all", "everything", is_flag=True, help="Claim everything the account is owed, in every role.")
 @click.option("--claimant-address", type=ADDRESS, help="Prepare the call for an external wallet; no key is read.")
 @click.argument("bounty_id", type=BOUNTY_ID, required=False)
-def claim(
-    bounty_id: BountyId | None,
-    claimant_address: Address | None,
-    everything: bool,
-    network: str | None,
-    api_base_url: str | None,
-    max_cost: int | None,
-) -> None:
+def claim(bounty_id: BountyId | None, claimant_address: Address | None, everything: bool) -> None:
     """Claim the winner's award or the Poster's refund of a final bounty.
 
     Picks the right call from finalized contract state. Needs only the chain: no API call and no signed request. After
@@ -42,14 +36,14 @@ def claim(
               service-cli claim --all
               service-cli claim 7 --claimant-address $ACCOUNT
     """
-    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.config.settings import CHAIN
     from service_cli.ui.output import print_json
 
     if everything is (bounty_id is not None):
         raise argument_error("BOUNTY_ID", "Give either BOUNTY_ID or --all.")
     if claimant_address is not None:  # a program reads what the wallet is to send
         print_json()
-    settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
+    settings = load_deployment(CHAIN)
     from service_cli.acts.claims import claim as claim_one
     from service_cli.acts.claims import claimant
     from service_cli.chain.outside import external_signer

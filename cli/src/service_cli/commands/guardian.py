@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
+from service_cli.commands import load_deployment
 from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.ui.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, Value, read_document
 from service_cli.ui.command import argument_error, command
@@ -25,7 +26,7 @@ SUBMISSION: Final = Value("a Submission", _beginning, "0x…")
 
 @command("guardian:judgeable", "guardian_judgeable", api=True)
 @click.option("--guardian-address", type=ADDRESS, help="The Guardian's account; by default your key's account.")
-def guardian_judgeable(guardian_address: Address | None, network: str | None, api_base_url: str | None) -> None:
+def guardian_judgeable(guardian_address: Address | None) -> None:
     """List open bounties past their reveal point whose pinned roster names this Guardian.
 
     Only a list: it decrypts and sends nothing. Bounties past their judging deadline are listed until someone settles
@@ -38,19 +39,18 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
     Examples: service-cli guardian:judgeable --guardian-address $ACCOUNT
     """
     from service_cli.config.environment import Environment
-    from service_cli.config.settings import load_settings
     from service_cli.queries.judgeable import list_judgeable
 
     needs = ("SERVICE_SUBGRAPH_ENDPOINT", "SERVICE_API_BASE_URL")
     if guardian_address is not None:
-        list_judgeable(load_settings(network, api_base_url, needs), guardian_address)
+        list_judgeable(load_deployment(needs), guardian_address)
         return
     from service_cli.chain.signer import account_of
 
     environment = Environment.of_process()
     if environment.source(GUARDIAN_KEY) is None:
         raise argument_error("--guardian-address", f"Name the account, or set {GUARDIAN_KEY}.")
-    settings = load_settings(network, api_base_url, needs, environment)
+    settings = load_deployment(needs, environment)
     list_judgeable(settings, account_of(settings, GUARDIAN_KEY))
 
 
@@ -83,8 +83,6 @@ def guardian_open(
     source: Path | None,
     original_names: bool,
     limit: int | None,
-    network: str | None,
-    api_base_url: str | None,
 ) -> None:
     """Open the Submissions of a bounty after its reveal point, on this machine only.
 
@@ -115,7 +113,7 @@ def guardian_open(
               service-cli guardian:open 7 --submission $COMMITMENT
               service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
-    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API
     from service_cli.work.opening import default_output, open_one, open_submissions
 
     if output is not None and output_dir is not None:
@@ -128,7 +126,7 @@ def guardian_open(
         raise argument_error("SUBMISSION_COMMITMENT", "SOLVER needs SUBMISSION_COMMITMENT.")
     if limit is not None and (solver is not None or submission is not None):
         raise argument_error("--limit", "applies only to a whole bounty; do not name a Submission.")
-    settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
+    settings = load_deployment((*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
     named = (solver, submission_commitment) if solver is not None and submission_commitment is not None else submission
     if named is not None:
         open_one(settings, bounty_id, named, output_dir or output, source, original_names=original_names)
@@ -160,9 +158,6 @@ def guardian_verdict(
     replace: bool,
     unopened: bool,
     unpublished: Path | None,
-    network: str | None,
-    api_base_url: str | None,
-    max_cost: int | None,
 ) -> None:
     """Publish your written Verdict, read it back by its commitment, and record the same Verdict on chain.
 
@@ -187,12 +182,12 @@ def guardian_verdict(
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """
-    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.config.settings import CHAIN, CHAIN_AND_API
 
     choice, path = _named(kind, rest, submission)
     if path is None:
         raise argument_error("VERDICT_BODY_PATH", "Name the file with your reasons.")
-    settings = load_settings(network, api_base_url, None if unpublished is None else CHAIN, max_cost=max_cost)
+    settings = load_deployment(CHAIN_AND_API if unpublished is None else CHAIN)
     body = read_document(path)
     from service_cli.acts.verdict import record_verdict
     from service_cli.acts.verdict_checks import VerdictOptions
@@ -225,13 +220,7 @@ def _named(
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("solver", type=ADDRESS, required=False)
 @click.argument("submission_commitment", type=COMMITMENT, required=False)
-def guardian_deliver_key(
-    bounty_id: BountyId,
-    solver: Address | None,
-    submission_commitment: Bytes32 | None,
-    network: str | None,
-    api_base_url: str | None,
-) -> None:
+def guardian_deliver_key(bounty_id: BountyId, solver: Address | None, submission_commitment: Bytes32 | None) -> None:
     """Seal the winning Submission's content key to the deployment's delivery key, for the Poster.
 
     Only for the finalized winner named by the contract, and only to the delivery key that the Hub publishes on chain.
@@ -244,12 +233,12 @@ def guardian_deliver_key(
               service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
     """
     from service_cli.acts.deliver import deliver_key
-    from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings
+    from service_cli.config.settings import BEACON, CHAIN_AND_API
 
     named = None if solver is None or submission_commitment is None else (solver, submission_commitment)
     if solver is not None and named is None:
         raise argument_error("SUBMISSION_COMMITMENT", "SOLVER needs SUBMISSION_COMMITMENT.")
-    deliver_key(load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, named)
+    deliver_key(load_deployment((*CHAIN_AND_API, *BEACON)), bounty_id, named)
 
 
 @command("guardian:new-key", "guardian_new_key", network=False)
@@ -275,7 +264,7 @@ def guardian_new_key(file: Path | None, rotate: bool) -> None:
 @command("guardian:keys", "guardian_keys")
 @click.option("--roster", is_flag=True, help="Look for each key in the Hub's current roster.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
-def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
+def guardian_keys(file: Path | None, roster: bool) -> None:
     """Show the public half of each encryption key, newest first. No secret is printed.
 
     With --roster it says which of them is in the current roster: new bounties are sealed to that one.
@@ -287,7 +276,7 @@ def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
     Examples: service-cli guardian:keys --roster
     """
     from service_cli.config.environment import Environment
-    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.config.settings import CHAIN
     from service_cli.work.keyring import show_keys
 
     if not roster:
@@ -295,12 +284,12 @@ def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
         return
     from service_cli.chain.session import ChainClient
 
-    settings = load_settings(network, None, CHAIN)
+    settings = load_deployment(CHAIN)
     show_keys(settings.environment, file, ChainClient(settings).current_roster().encryption_public_keys)
 
 
 @command("guardian:heartbeat", "guardian_heartbeat", sends=True)
-def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
+def guardian_heartbeat() -> None:
     """Record on chain that this Guardian is active, so that Posters can see it before they fund.
 
     \b
@@ -309,14 +298,14 @@ def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
     Examples: service-cli guardian:heartbeat
     """
     from service_cli.acts.heartbeat import heartbeat
-    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.config.settings import CHAIN
 
-    heartbeat(load_settings(network, None, CHAIN, max_cost=max_cost))
+    heartbeat(load_deployment(CHAIN))
 
 
 @command("guardian:claim-fee", "guardian_claim_fee", sends=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
-def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int | None) -> None:
+def guardian_claim_fee(bounty_id: BountyId) -> None:
     """Claim your share of the Guardian fee of a final bounty in which your Verdict was recorded.
 
     If the block of the outcome is not finalized yet, the command waits up to half an hour.
@@ -327,6 +316,6 @@ def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int |
     Examples: service-cli guardian:claim-fee 7
     """
     from service_cli.acts.claims import claim_fee
-    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.config.settings import CHAIN
 
-    claim_fee(load_settings(network, None, CHAIN, max_cost=max_cost), bounty_id)
+    claim_fee(load_deployment(CHAIN), bounty_id)

@@ -3,13 +3,14 @@
 import click
 from bounty_protocol.types import Address
 
+from service_cli.commands import load_deployment
 from service_cli.ui.arguments import ADDRESS
 from service_cli.ui.command import command
 
 
 @command("status", "status", api=True)
 @click.option("--address", "addresses", multiple=True, type=ADDRESS, help="Also show this account; may be repeated.")
-def status(addresses: tuple[Address, ...], network: str | None, api_base_url: str | None) -> None:
+def status(addresses: tuple[Address, ...]) -> None:
     """Show your accounts and what each can do now in every role: judge, claim, open.
 
     \b
@@ -19,15 +20,15 @@ def status(addresses: tuple[Address, ...], network: str | None, api_base_url: st
     Examples: service-cli status
               service-cli status --address $ACCOUNT
     """
-    from service_cli.config.settings import load_settings
+    from service_cli.config.settings import CHAIN_AND_API
     from service_cli.queries.status import show_status
 
-    show_status(load_settings(network, api_base_url), addresses)
+    show_status(load_deployment(CHAIN_AND_API), addresses)
 
 
 @command("doctor", "doctor", api=True)
 @click.option("--address", type=ADDRESS, help="Also check the gas and tokens of this account.")
-def doctor(address: Address | None, network: str | None, api_base_url: str | None) -> None:
+def doctor(address: Address | None) -> None:
     """Check RPC, Hub, clock, roster, delivery key, API, subgraph and beacon, and say how to fix each fault.
 
     \b
@@ -37,7 +38,6 @@ def doctor(address: Address | None, network: str | None, api_base_url: str | Non
               SERVICE_BEACON_URLS
     Examples: service-cli doctor --address $ACCOUNT
     """
-    from service_cli.config.settings import load_settings
     from service_cli.queries.doctor import examine
 
-    examine(load_settings(network, api_base_url, None), address)
+    examine(load_deployment(None), address)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds
 
+from service_cli.commands import load_deployment
 from service_cli.config.environment import POSTER_KEY
 from service_cli.ui.arguments import (
     ADDRESS,
@@ -74,7 +75,6 @@ def poster_new(
     escrow: WrittenAmount | None,
     deadline: UnixSeconds | None,
     judging: int | None,
-    network: str | None,
 ) -> None:
     """Write a template of a challenge page for you to fill in. PATH defaults to bounty_challenge.md.
 
@@ -109,10 +109,10 @@ def poster_new(
     else:
         from bounty_protocol.domain.challenge import parse_challenge
 
-        from service_cli.config.settings import CHAIN, load_settings
+        from service_cli.config.settings import CHAIN
         from service_cli.queries.conditions import check_terms, escrow_for
 
-        conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
+        conditions, paid_in = escrow_for(load_deployment(CHAIN), award.value, award.token)
         now, fees = conditions.now, conditions.shares(paid_in)
         text = template(now, paid_in, deadline, judging)
         check_terms(conditions, parse_challenge(text.encode()), None)
@@ -132,7 +132,7 @@ def poster_new(
 @command("poster:check", "poster_check")
 @click.option("--offline", is_flag=True, help="Check only the page, even if a Hub is configured.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
-def poster_check(page: str, offline: bool, network: str | None) -> None:
+def poster_check(page: str, offline: bool) -> None:
     """Review a challenge page on this machine, line by line, before you publish it.
 
     The rules are those of the service's readiness review; the Hub's bounds are checked where its values are known. Each
@@ -147,12 +147,11 @@ def poster_check(page: str, offline: bool, network: str | None) -> None:
     Examples: service-cli poster:check bounty_challenge.md
               service-cli poster:check --offline bounty_challenge.md
     """
-    from service_cli.config.settings import load_settings
     from service_cli.work.checking import STDIN, check_page_file
 
     name = STDIN if page == "-" else page
     content = read_document(page)
-    check_page_file(load_settings(network, None, None), content, name, offline=offline)
+    check_page_file(load_deployment(None), content, name, offline=offline)
 
 
 @command("poster:publish-fund", "publish_fund", api=True, sends=True)
@@ -161,16 +160,7 @@ def poster_check(page: str, offline: bool, network: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask before moving money on mainnet.")
 @click.option("--again", is_flag=True, help="Fund this page once more: another bounty with its own escrow.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
-def poster_publish_fund(
-    page: str,
-    check: bool,
-    poster_address: Address | None,
-    yes: bool,
-    again: bool,
-    network: str | None,
-    api_base_url: str | None,
-    max_cost: int | None,
-) -> None:
+def poster_publish_fund(page: str, check: bool, poster_address: Address | None, yes: bool, again: bool) -> None:
     """Publish a challenge page and fund its bounty from your account.
 
     Publishes the exact bytes, compares the answer with the terms it derives itself from the page and the Hub, signs one
@@ -191,19 +181,19 @@ def poster_publish_fund(
               service-cli poster:publish-fund bounty_challenge.md
     """
     from service_cli.acts.publish import FundingConsent, check_page, publish_and_fund
-    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.config.settings import CHAIN, CHAIN_AND_API
 
     if poster_address is not None and not check:
         raise argument_error("--poster-address", "needs --check; the key's account funds the bounty.")
     if check:
         from service_cli.chain.signer import account_of
 
-        settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
+        settings = load_deployment(CHAIN)
         if poster_address is None and settings.environment.source(POSTER_KEY) is not None:
             poster_address = account_of(settings, POSTER_KEY)
         check_page(settings, read_document(page), poster_address, page, again=again)
     else:
-        settings, path = load_settings(network, api_base_url, max_cost=max_cost), None if page == "-" else page
+        settings, path = load_deployment(CHAIN_AND_API), None if page == "-" else page
         publish_and_fund(settings, read_document(page), FundingConsent(yes, again), path)
 
 
@@ -211,13 +201,7 @@ def poster_publish_fund(
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.option("--original-names", is_flag=True, help="Keep names that tools act on, such as .git.")
 @click.argument("output_dir", type=OUTPUT_DIR, required=False)
-def poster_open_winning_submission(
-    bounty_id: BountyId,
-    output_dir: "Path | None",
-    original_names: bool,
-    network: str | None,
-    api_base_url: str | None,
-) -> None:
+def poster_open_winning_submission(bounty_id: BountyId, output_dir: "Path | None", original_names: bool) -> None:
     """Open the winning Submission of your bounty.
 
     Makes a one-time key, retrieves the content key sealed to it, checks the envelope against the chain, and writes the
@@ -232,10 +216,10 @@ def poster_open_winning_submission(
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Examples: service-cli poster:open-winning-submission 7 winning-work
     """
-    from service_cli.config.settings import CHAIN_AND_API, load_settings
+    from service_cli.config.settings import CHAIN_AND_API
     from service_cli.work.winning import open_winning_submission
 
-    settings = load_settings(network, api_base_url, CHAIN_AND_API)
+    settings = load_deployment(CHAIN_AND_API)
     open_winning_submission(settings, bounty_id, output_dir, original_names=original_names)
 
 

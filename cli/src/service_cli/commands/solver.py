@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 from bounty_protocol.types import Address, BountyId
 
+from service_cli.commands import load_deployment
 from service_cli.config.environment import SOLVER_KEY
 from service_cli.ui.arguments import ADDRESS, BOUNTY_ID
 from service_cli.ui.command import command
@@ -28,9 +29,6 @@ def solver_submit(
     replace: bool,
     check: bool,
     include_suspicious: bool,
-    network: str | None,
-    api_base_url: str | None,
-    max_cost: int | None,
 ) -> None:
     """Seal a directory for the bounty's Guardians, upload it, and record the Submission.
 
@@ -60,13 +58,13 @@ def solver_submit(
     from service_cli.acts.submit import SubmitOptions, submit
     from service_cli.chain.outside import external_signer
     from service_cli.chain.signer import Signer, local_signer
-    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API
     from service_cli.ui.output import print_json
 
     if solver_address is not None:  # a program reads what the wallet is to sign
         print_json()
     needs = (*(CHAIN if without_api else CHAIN_AND_API), *BEACON)
-    settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
+    settings = load_deployment(needs)
     options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious)
     wallet = None if solver_address is None else external_signer(settings, solver_address)
     signer: Signer = wallet or local_signer(settings, SOLVER_KEY)

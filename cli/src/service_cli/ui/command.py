@@ -146,6 +146,17 @@ def _quiet(context: click.Context, option: click.Parameter, value: bool) -> None
     set_quiet(bool(_given_before(context, option, value)))
 
 
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Keep an option of the output or the deployment, given before the command or after it."""
+    context.meta[f"{__name__}.{option.name}"] = _given_before(context, option, value)
+
+
+def kept(name: str) -> Any:
+    """Return an option of the running command that ``_keep`` kept; None if it was not given."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(f"{__name__}.{name}")
+
+
 def _brief(context: click.Context, _option: click.Parameter, value: bool) -> None:
     """Print the usage, the options and two examples, and exit; ``--help`` has the rest."""
     if not value or context.resilient_parsing:
@@ -164,20 +175,10 @@ def _brief(context: click.Context, _option: click.Parameter, value: bool) -> Non
     context.exit()
 
 
-def _output_option(context: click.Context, option: click.Parameter, value: bool) -> None:
-    """Keep an option of the output, given before the command or after it."""
-    context.meta[f"{__name__}.{option.name}"] = bool(_given_before(context, option, value))
-
-
-def _is_set(name: str) -> bool:
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(f"{__name__}.{name}"))
-
-
 JSON_HELP = "Print JSON lines even at a terminal."
 NO_COLOR_HELP = "No colours at a terminal, as with NO_COLOR."
 OUTPUT = tuple(
-    click.option(f"--{name}", is_flag=True, expose_value=False, callback=_output_option, help=text)
+    click.option(f"--{name}", is_flag=True, expose_value=False, callback=_keep, help=text)
     for name, text in (("no-color", NO_COLOR_HELP), ("json", JSON_HELP))
 )
 BRIEF = click.option(
@@ -187,16 +188,24 @@ BRIEF = click.option(
 QUIET_HELP = "Print only warnings and refusals on stderr."
 QUIET = click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help=QUIET_HELP)
 NETWORK_HELP = "mainnet, staging, local, or their chain ids."
-NETWORK = click.option("--network", type=NETWORK_NAME, callback=_given_before, help=NETWORK_HELP)
+NETWORK = click.option("--network", type=NETWORK_NAME, expose_value=False, callback=_keep, help=NETWORK_HELP)
 UNUSED_NETWORK = click.option(
     "--network", type=NETWORK_NAME, expose_value=False, help="Accepted but unused: this command needs no network."
 )
 MAX_COST = click.option(
     "--max-cost",
     type=ETHER,
+    expose_value=False,
+    callback=_keep,
     help="The most one transaction may cost in gas; by default 0.003 ether, and more only after you confirm.",
 )
-API_BASE_URL = click.option("--api-base-url", type=BASE_URL, help="Use this API instead of the network's own.")
+API_BASE_URL = click.option(
+    "--api-base-url",
+    type=BASE_URL,
+    expose_value=False,
+    callback=_keep,
+    help="Use this API instead of the network's own.",
+)
 
 
 def command(
@@ -206,7 +215,6 @@ def command(
     network: bool = True,
     api: bool = False,
     sends: bool = False,
-    kind: type[HelpedCommand] = HelpedCommand,
 ) -> Callable[[Callable[..., None]], HelpedCommand]:
     """Make a command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``.
 
@@ -222,7 +230,7 @@ def command(
         wrapped = (NETWORK if network else UNUSED_NETWORK)(wrapped)
         for option in (*OUTPUT, QUIET):
             wrapped = option(wrapped)
-        made = click.command(name, kind, context_settings={"help_option_names": ["--help"]})(BRIEF(wrapped))
+        made = click.command(name, HelpedCommand, context_settings={"help_option_names": ["--help"]})(BRIEF(wrapped))
         made.prefix = prefix
         return made
 
@@ -264,8 +272,8 @@ def _run(prefix: str, run: Callable[[], None]) -> None:
     try:
         require_output()
         print_json()
-        if not _is_set("json"):
-            print_text(colours=not _is_set("no_color"))
+        if not kept("json"):
+            print_text(colours=not kept("no_color"))
         run()
     except ServiceError as error:
         _end(prefix, error)
