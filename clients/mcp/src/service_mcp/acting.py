@@ -4,7 +4,7 @@ Nothing is signed here unless a policy permits exactly that; otherwise a person 
 pages. What came of it is read from the chain, whoever signed it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -60,8 +60,8 @@ class Acting:
         reading: Reading,
         client: Callable[..., Client],
         work_dir: WorkDir,
-        policy: Policy | None,
-        accounts: dict[Role, Address],
+        policy: Policy,
+        accounts: Mapping[Role, Address],
         pages: str,
     ) -> None:
         self._reading, self._make, self._work_dir, self._policy = reading, client, work_dir, policy
@@ -138,24 +138,24 @@ class Acting:
             )
             next_action = "Prepare it anew; what was begun goes on where the server is started as it was then."
             raise Refused("plan_of_another", message, next_action=next_action)
-        if self._policy is None or not self._signs(actor.role):
+        if not self._signs(actor.role):
             with plans.read_once(plan.request, self._work_dir) as draft:
                 return self._by_pages(plan, self._derived_again(plan, draft))
-        policy, content = self._policy, plans.begun(plan) or self._begun(plan, self._policy)
+        content = plans.begun(plan) or self._begun(plan)
 
         # What was signed before is only waited for; before anything more is, the policy of now is asked.
         def count(signing: ToBeSigned) -> None:
-            charge(policy, _spending(plan, signing.gas_cost, signing.nonce))
+            charge(self._policy, _spending(plan, signing.gas_cost, signing.nonce))
 
         return self._carried_out(self._signing(count), plan, content)
 
-    def _begun(self, plan: KeptPlan, policy: Policy) -> Path:
+    def _begun(self, plan: KeptPlan) -> Path:
         """Return what a plan is carried out with: the bytes that it was derived from, and was permitted with."""
         with plans.read_once(plan.request, self._work_dir) as draft:
             if (before := plans.begun(plan)) is not None:
                 return before  # by another call while this one waited
             derived = self._derived_again(plan, draft)
-            require(policy, _spending(plan, derived.gas))
+            require(self._policy, _spending(plan, derived.gas))
             return plans.begin(plan, draft)
 
     def _derived_again(self, plan: KeptPlan, content: Path) -> Derived:
@@ -195,12 +195,11 @@ class Acting:
 
     def _signing(self, before_signing: Callable[[ToBeSigned], None]) -> Client:
         """Return a client that asks this before each transaction or authorization that it signs."""
-        most = None if self._policy is None else self._policy.most_gas_per_action
-        return self._make(max_cost=most, before_signing=before_signing)
+        return self._make(max_cost=self._policy.most_gas_per_action, before_signing=before_signing)
 
     def _signs(self, role: Role) -> bool:
         """Return whether this process signs for a role: a policy has it, and a key is here."""
-        return self._policy is not None and role in self._policy.roles and self._client.account(role) is not None
+        return role in self._policy.roles and self._client.account(role) is not None
 
     def _known(self, role: Role) -> Address | None:
         return self._accounts.get(role) or self._client.account(role)
@@ -220,10 +219,6 @@ class Acting:
             return "poster" if solver is None else "solver"
         winner = self._client.bounty(request.bounty).facts.winner
         return "solver" if winner is not None and winner.solver_address == solver else "poster"
-
-    @property
-    def _allows_secrets(self) -> bool:
-        return self._policy is not None and self._policy.allow_secret_files
 
     # --- the four acts: deriving
 
@@ -258,7 +253,7 @@ class Acting:
     def _submission(self, request: Request, directory: Path, actor: Actor) -> Derived:
         wallet = None if self._signs("solver") else actor.account
         found = self._client.preview_submission(request.bounty, directory, wallet=wallet)
-        if found.secret_files and not self._allows_secrets:
+        if found.secret_files and not self._policy.allow_secret_files:
             named = ", ".join(shown(name, 100) for name in found.secret_files[:5])
             next_action = "Take them out, or name them in .bountyignore; a policy may allow them."
             message = f"Files that look like secrets would be sealed: {named}."
@@ -316,9 +311,8 @@ class Acting:
                 return client.fund((content / plans.PAGE).read_bytes())
             case "submit":
                 place = plan.exact.replaces or ZERO_BYTES32  # what was recorded since it was prepared is newer work
-                return client.submit(
-                    request.bounty, content, include_suspicious=self._allows_secrets, in_place_of=place
-                )
+                secrets = self._policy.allow_secret_files
+                return client.submit(request.bounty, content, include_suspicious=secrets, in_place_of=place)
             case "verdict":
                 return client.record_verdict(request.bounty, str(request.text), request.submission)
             case "claim":

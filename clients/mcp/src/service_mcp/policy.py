@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.shapes import to_json_as
-from bounty_protocol.types import Address, ChainId
+from bounty_protocol.types import ZERO_ADDRESS, Address, ChainId
 from bounty_protocol.wire.reading import read
 from service_cli.client import Refused
 from service_cli.config.settings import Settings
@@ -63,6 +63,10 @@ class Policy:
         if found.chain_id != LOCAL_CHAIN_ID:
             require_foreign(path)
         return found
+
+
+NOTHING: Final = Policy(ChainId(0), ZERO_ADDRESS, ZERO_ADDRESS, (), 0, 0, 0, 0, 0)
+"""Without a policy nothing is signed here."""
 
 
 def require_here(policy: Policy, settings: Settings) -> None:

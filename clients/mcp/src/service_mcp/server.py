@@ -22,7 +22,7 @@ from service_cli.work.template import template
 
 from service_mcp.acting import CLAIMING, Acting
 from service_mcp.answers import shown
-from service_mcp.policy import Policy, Role, require_here
+from service_mcp.policy import NOTHING, Policy, Role, require_here
 from service_mcp.reading import OF_ONE_PERSON, Limits, Reading
 from service_mcp.work_dir import WorkDir
 
@@ -79,10 +79,7 @@ class _Server(MCPServer):
 
 def make_server(options: Options) -> MCPServer:
     """Return the server with the tools of these roles; the reading ones are always there."""
-
-    def client(**more: Any) -> Client:
-        return Client(options.values, options.network, **more)
-
+    client = functools.partial(Client, options.values, options.network)
     work_dir = None if options.work_dir is None else WorkDir.of(options.work_dir)
     reading = Reading(client(), work_dir, options.limits)
     server = _Server("service-mcp", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
@@ -96,7 +93,8 @@ def make_server(options: Options) -> MCPServer:
             settings = load_settings(options.network, None, None, environment=Environment(options.values, {}))
             require_here(options.policy, settings)
         pages = options.pages or f"https://{reading.deployment.public_host}"
-        acting = Acting(reading, client, work_dir, options.policy, dict(options.accounts), pages.rstrip("/"))
+        policy = options.policy or NOTHING
+        acting = Acting(reading, client, work_dir, policy, options.accounts, pages.rstrip("/"))
         acting.require_own_keys(options.roles)
         for name, (annotations, roles) in ACTING.items():
             if roles & options.roles:
