@@ -13,6 +13,8 @@ from typing import IO, BinaryIO, Final
 
 from service_cli.errors import CommandFailed, CommandRefused
 
+MAX_KEY_FILE: Final = 64 * 1024
+"""Bytes of a file that holds settings, a key or its like."""
 _UNABLE: Final = {errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 """Error numbers of file systems that do not sync folders."""
 
@@ -40,6 +42,44 @@ def open_regular(path: Path) -> BinaryIO:
     writer.
     """
     return open(path, "rb", opener=_regular)
+
+
+class Unusable(Exception):
+    """Why this file is not read; a half-sentence that goes after its name."""
+
+
+class Missing(Unusable):
+    """There is no such file."""
+
+
+def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tuple[str, bool]:
+    """Read the text of a file that holds settings, a key or its like, and whether other users can also read it.
+
+    A pipe is read as a shell makes it of ``<(pass show key)``, waiting for its writer; a device that never ends is not.
+    ``errors`` says how bytes that are not text are handled.
+    """
+    try:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)) as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode):
+                data = file.read(MAX_KEY_FILE + 1)
+            elif pipes and stat.S_ISFIFO(status.st_mode):
+                os.set_blocking(file.fileno(), True)
+                data = file.read(MAX_KEY_FILE + 1)
+            else:
+                raise Unusable("is not a regular file")
+    except FileNotFoundError:
+        raise Missing("does not exist") from None
+    except IsADirectoryError:
+        raise Unusable("is a directory") from None
+    except (OSError, ValueError):
+        raise Unusable("cannot be read") from None
+    if len(data) > MAX_KEY_FILE:
+        raise Unusable(f"is larger than {MAX_KEY_FILE // 1024} KiB")
+    try:
+        return data.decode("utf-8", errors), bool(status.st_mode & 0o077)
+    except UnicodeDecodeError:
+        raise Unusable("is not text") from None
 
 
 def open_private(path: Path, mode: str) -> IO[str]:

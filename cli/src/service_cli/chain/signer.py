@@ -33,7 +33,7 @@ from service_cli.config.environment import (
     passphrase_of,
 )
 from service_cli.config.settings import Settings
-from service_cli.config.small_files import Unusable, read_small
+from service_cli.disk import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.consent import can_be_asked
 from service_cli.ui.output import say, warn
@@ -151,8 +151,8 @@ class Keystore:
             text, exposed = read_small(Path(source.value))
             content = _content_of(text)
             account = _account_of(content)
-        except (OSError, Unusable) as error:
-            raise _malformed_keystore(source, str(error) if isinstance(error, Unusable) else "cannot be read") from None
+        except Unusable as error:
+            raise _malformed_keystore(source, str(error)) from None
         except (ValueError, RecursionError) as error:
             reason = str(error) if type(error) is ValueError else "is not JSON"
             raise _malformed_keystore(source, reason) from None

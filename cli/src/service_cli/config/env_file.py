@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
-from service_cli.config.small_files import Unusable, read_small
+from service_cli.disk import Missing, Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.output import warn
 
@@ -69,7 +69,7 @@ def _read_text(path: Path) -> tuple[str, bool] | None:
         return None
     try:
         text, exposed = read_small(path, errors="surrogateescape")
-    except FileNotFoundError:
+    except Missing:
         if not path.is_symlink():
             return None
         raise _unreadable(path, "leads to nothing", "Fix or remove it.") from None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from service_cli.config.env_file import EnvFile, read_env_file
-from service_cli.config.small_files import Unusable, read_small
+from service_cli.disk import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.output import warn
 from service_cli.ui.text import printable
@@ -141,9 +141,8 @@ class Environment:
         if source.value not in self.read:
             try:
                 text, exposed = read_small(Path(source.value), pipes=True)
-            except (OSError, Unusable) as error:
-                reason = str(error) if isinstance(error, Unusable) else "does not exist"
-                problem = f"The file named by {source.variable} {reason}."
+            except Unusable as error:
+                problem = f"The file named by {source.variable} {error}."
                 raise CommandRefused("configuration_malformed", problem, next_action=_CHECK_PATH) from None
             if exposed:
                 warn(f"warning: the file of {source.variable} can be read by other users; chmod 600 it")

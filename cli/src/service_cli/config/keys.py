@@ -20,7 +20,7 @@ from bounty_protocol.readiness.key_forms import AGE_KEY
 
 from service_cli.config.environment import Environment
 from service_cli.config.likely_secrets import like_a_secret
-from service_cli.config.small_files import Unusable, read_small
+from service_cli.disk import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.text import printable
 
@@ -109,7 +109,7 @@ def _identity(path: str) -> set[tuple[int, int]]:
 def _text(path: str) -> list[str]:
     try:
         return [read_small(Path(path))[0]]
-    except (OSError, Unusable):
+    except Unusable:
         return []
 
 

@@ -18,8 +18,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32
 
 from service_cli.config.environment import Environment, KeyForm
-from service_cli.config.small_files import Unusable, read_small
-from service_cli.disk import replace_private
+from service_cli.disk import Unusable, read_small, replace_private
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.output import emit, say, warn
 from service_cli.work.events import EncryptionKey, NewEncryptionKey
@@ -94,11 +93,9 @@ def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Iden
 def _read(path: Path) -> str:
     try:
         return read_small(path)[0]
-    except (OSError, Unusable) as error:
-        reason = str(error) if isinstance(error, Unusable) else "cannot be read"
-        raise CommandRefused(
-            "file_unreadable", f"{path} {reason}.", next_action="Check its path and permissions."
-        ) from None
+    except Unusable as error:
+        message = f"{path} {error}."
+        raise CommandRefused("file_unreadable", message, next_action="Check its path and permissions.") from None
 
 
 def _parsed(text: str, source: str) -> tuple[Identity, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_write import ArchiveEntry, list_directory
 
-from service_cli.config.small_files import Unusable, read_small
+from service_cli.disk import Missing, Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.output import emit
 from service_cli.ui.text import counted, printable, size
@@ -91,7 +91,7 @@ def _ignored(directory: Path) -> "GitIgnoreSpec | None":
         from pathspec import GitIgnoreSpec  # not needed by those who leave out nothing
 
         return GitIgnoreSpec.from_lines(text.splitlines())
-    except FileNotFoundError:
+    except Missing:
         return None
     except Unusable as error:
         message = f"{IGNORE_FILE} {error}."
