@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from service_cli.queries import changes as all_changes
 from service_cli.queries import watch as watching
 
 from tests.cli.api_twin import ApiTwin
@@ -106,7 +105,7 @@ def test_watch_of_all__prints_each_final_event_once(
         lambda: api.changes.__setitem__(2, change(3, "SubmissionRecorded")),
         stop,
     )
-    monkeypatch.setattr(all_changes, "time", clock)
+    monkeypatch.setattr(watching, "time", clock)
     ran = poster.run("bounty:watch", code=130)
     assert {event["event"] for event in ran.events} == {"bounty_watch.change"}
     assert [event["name"] for event in ran.events] == ["BountyCreated", "SubmissionRecorded", "BountyFinalized"]

@@ -122,11 +122,9 @@ def bounty_watch(bounty_id: BountyId | None) -> None:
     Examples: service-cli bounty:watch 7
     """
     from service_cli.config.settings import CHAIN_AND_API
-    from service_cli.queries.watch import watch_bounty
+    from service_cli.queries.watch import watch_bounty, watch_changes
 
     if bounty_id is None:
-        from service_cli.queries.changes import watch_changes
-
         watch_changes(load_deployment(("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")))
     watch_bounty(load_deployment(CHAIN_AND_API), bounty_id)
 

@@ -1,4 +1,4 @@
-"""One bounty's events, followed on the chain itself.
+"""One bounty's events, followed on the chain itself, or the final ones of all, as the API's feed of changes shows them.
 
 What is printed comes from the Hub's own log and view; the API only names the block to start at. Blocks that are not
 final are read again at each look: an event that a reorg takes back is reported, too. An endpoint that does not answer
@@ -8,7 +8,7 @@ finalized block.
 
 import time
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NoReturn
 
 from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.hub import BountyView
@@ -17,13 +17,15 @@ from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.changes import MAX_LIMIT, ChangeList
+from bounty_protocol.wire.values import Finality
 
 from service_cli.api import api_of, bounty_detail
 from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries.events import AwaitedStep, FinalBounty, RevertedEvent, WatchedEvent
+from service_cli.queries.events import AwaitedStep, FinalBounty, FinalChange, RevertedEvent, WatchedEvent
 from service_cli.queries.next_steps import after_the_end
 from service_cli.queries.submissions import first_blocks
 from service_cli.ui.output import Waiting, emit, say
@@ -87,6 +89,36 @@ class Outage:
         if self.began is not None:
             say("It answers again.")
         self.pause, self.began = POLL_SECONDS, None
+
+
+def watch_changes(settings: Settings) -> NoReturn:
+    """Run the command ``bounty:watch`` without a bounty: print each final event so far and from now on, in order.
+
+    An event that is not final yet delays those after it. It ends only with an error that lasts.
+    """
+    api, after, outage = api_of(settings), 0, Outage()
+    while True:
+        try:
+            query = {"after": str(after), "limit": str(MAX_LIMIT)}
+            page = api.get("/api/changes", query).read(ChangeList)
+            outage.end()
+        except CommandFailed as failure:
+            outage.note(failure)
+            time.sleep(outage.pause)
+            continue
+        for change in page.items:
+            event = change.event  # none of what a reorg took back
+            if event is not None and event.finality is not Finality.FINALIZED:
+                break
+            after = change.number
+            if event is not None:
+                place = (event.block_number, event.block_hash, event.log_index, event.tx_hash, event.time)
+                emit(FinalChange(after, event.name, event.bounty_id, event.fields, *place))
+        else:
+            after = page.next_after
+            if page.has_more:
+                continue
+        time.sleep(POLL_SECONDS)
 
 
 @dataclass
