@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
+from bounty_protocol.clock import iso_utc
 from bounty_protocol.types import ZERO_BYTES32, Address, BountyId
 from pydantic import Field
 from service_cli.acts.claim_events import PaidClaim
@@ -244,8 +245,8 @@ class Acting:
             warnings.append(f"funded already as bounty {', '.join(map(str, known))}")
         words = (
             f"Publish {request.path} and put {money(found.escrow_amount, token).text} into escrow for "
-            f"Submissions until {answers.moment(found.submission_deadline)} and Verdicts until "
-            f"{answers.moment(found.judging_deadline)}; it comes back only where nobody wins."
+            f"Submissions until {iso_utc(found.submission_deadline)} and Verdicts until "
+            f"{iso_utc(found.judging_deadline)}; it comes back only where nobody wins."
         )
         exact = Exact(actor, found.spec_commitment, spends=found.escrow_amount, byte_length=len(page))
         return Derived(exact, words, found.gas_cost_at_most, (str(request.path),), tuple(warnings), known)
@@ -261,7 +262,7 @@ class Acting:
         selection = select(directory)
         words = (
             f"Seal {found.file_count} files for the Guardians of bounty {request.bounty_id} and record them before "
-            f"{answers.moment(found.submission_deadline)}; they are sealed until {answers.moment(found.reveal_at)}."
+            f"{iso_utc(found.submission_deadline)}; they are sealed until {iso_utc(found.reveal_at)}."
         )
         exact = Exact(
             actor,

@@ -6,9 +6,9 @@ terminal or hides in a text. Without slots, which the SDK takes for values.
 
 import unicodedata
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Literal
 
+from bounty_protocol.clock import iso_utc
 from service_cli.ui.text import Token, tokens
 
 TITLE_LETTERS = 200
@@ -216,14 +216,9 @@ def money(value: int, token: Token) -> Money:
     return Money(str(value), tokens(value, token))
 
 
-def moment(seconds: int) -> str:
-    """Format a moment as ISO 8601, UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def moment_or_none(seconds: int | None) -> str | None:
     """Format a moment that may not be known."""
-    return None if seconds is None else moment(seconds)
+    return None if seconds is None else iso_utc(seconds)
 
 
 def shown(text: str, most: int) -> str:

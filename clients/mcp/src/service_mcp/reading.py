@@ -8,6 +8,7 @@ from functools import cached_property
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
+from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.shorthand import read_amount
 from bounty_protocol.types import BountyId, parse_address
 from bounty_protocol.wire.values import Finality
@@ -17,7 +18,7 @@ from service_cli.queries.overview import page_of
 from service_cli.ui.text import withheld_text
 
 from service_mcp import answers
-from service_mcp.answers import moment, moment_or_none, money, strangers_text
+from service_mcp.answers import moment_or_none, money, strangers_text
 from service_mcp.work_dir import WorkDir
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class Reading:
                     item.bounty_id,
                     _state(item.facts),
                     money(item.facts.award, token),
-                    moment(item.facts.submission_deadline),
-                    moment(item.facts.judging_deadline),
+                    iso_utc(item.facts.submission_deadline),
+                    iso_utc(item.facts.judging_deadline),
                     item.active_submission_count,
                     strangers_text(item.title, item.summary),
                     None if item.withheld is None else withheld_text(item.withheld),
@@ -96,9 +97,9 @@ class Reading:
             poster=facts.poster_address,
             escrow=money(facts.escrow_amount, token),
             award=money(facts.award, token),
-            submission_deadline=moment(facts.submission_deadline),
-            reveal_at=moment(facts.reveal_at),
-            judging_deadline=moment(facts.judging_deadline),
+            submission_deadline=iso_utc(facts.submission_deadline),
+            reveal_at=iso_utc(facts.reveal_at),
+            judging_deadline=iso_utc(facts.judging_deadline),
             quorum=found.guardian_roster.quorum,
             guardians=_guardians(found.guardian_roster),
             submissions=found.active_submission_count,
@@ -116,7 +117,7 @@ class Reading:
         seen = sum(each.last_active_at is not None and each.last_active_at > now - SEEN_SECONDS for each in guardians)
         blockers = []
         if not facts.accepting:
-            blockers.append(f"no Submission is accepted since {moment(facts.submission_deadline)}")
+            blockers.append(f"no Submission is accepted since {iso_utc(facts.submission_deadline)}")
         if found.withheld is not None:
             blockers.append("its page is withheld here by the service's operator; ask the Poster for it")
         elif found.challenge is None:
