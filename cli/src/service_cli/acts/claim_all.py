@@ -114,7 +114,7 @@ def _of_log(chain: ChainClient, start: BlockNumber) -> set[BountyId]:
 
 def claim_all(settings: Settings, signer: Signer) -> ClaimTotal:
     """Run the command ``claim --all``; for a wallet the total is what the calls would pay."""
-    session, done = Session.open(settings, signer), list[ClaimablePart]()
+    session, done = Session(ChainClient(settings), signer), list[ClaimablePart]()
     chain, account = session.chain, session.account
 
     def report(receipt: Receipt, paid: Parts) -> Parts:

@@ -156,7 +156,7 @@ def _payments_of(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, B
 
 def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim | None:
     """Run the command ``claim``; None if a wallet must still send the call."""
-    session = Session.open(settings, signer)
+    session = Session(ChainClient(settings), signer)
     chain, account = session.chain, session.account
     with session.journal("claim", str(bounty_id), account) as journal:
         if (parts := begun(session, journal)) is None:
@@ -223,7 +223,7 @@ def _claimed_before(kind: AmountKind) -> CommandRefused:
 
 def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee | None:
     """Run the command ``guardian:claim-fee``; a key sends its own call, so there is always a result."""
-    session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
+    session = Session(ChainClient(settings), local_signer(settings, GUARDIAN_KEY))
     chain, guardian = session.chain, session.account
 
     def due(bounty: BountyView) -> ClaimablePart:

@@ -83,7 +83,7 @@ def _ask_if_open(session: Session[Signer], bounty_id: BountyId, why: str) -> Non
 
 
 def _ask(message: str, what: str, code: str, next_action: str) -> None:
-    require_consent(message, what, CommandRefused(code, message, next_action=next_action), is_given=False)
+    require_consent(message, what, CommandRefused(code, message, next_action=next_action))
 
 
 def _of_title(session: Session[Signer], page: ChallengePage) -> Iterator[BountyId]:

@@ -4,7 +4,7 @@ from typing import Final
 
 from service_cli.acts.claim_events import SignOfLife
 from service_cli.chain.sender import send
-from service_cli.chain.session import Session
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import local_signer
 from service_cli.chain.transactions import ContractCall, Transaction, TransactionStep
 from service_cli.config.environment import GUARDIAN_KEY
@@ -19,7 +19,7 @@ _OLD_SECONDS: Final = 3_600
 
 def heartbeat(settings: Settings) -> SignOfLife:
     """Run the command ``guardian:heartbeat``."""
-    session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
+    session = Session(ChainClient(settings), local_signer(settings, GUARDIAN_KEY))
     chain = session.chain
     with session.journal("heartbeat", session.account) as journal:
         # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.

@@ -76,7 +76,7 @@ class FundingConsent:
 def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, path: str | None = None) -> FundedBounty:
     """Run the command ``poster:publish-fund``; ``path`` is the page's file, None if it was piped in."""
     challenge, commitment = _checked_page(settings, page)
-    session = Session.open(settings, local_signer(settings, POSTER_KEY))
+    session = Session(ChainClient(settings), local_signer(settings, POSTER_KEY))
     with _journal(session, commitment, consent) as journal:
         note_text(session, path, commitment)
         funding = Funding(session, challenge, commitment, journal)

@@ -1,7 +1,8 @@
 """``solver:submit``: from a directory to a recorded Submission; with ``--check``, what that would seal and cost.
 
 What is sealed stays in the journal (``work/sealing.py``). Only ciphertext leaves this machine. The API's locator,
-commitment and transaction must equal what is derived here (``upload``); without the API the same commitment is recorded
+commitment and transaction must equal what is derived here, and what an earlier run uploaded is uploaded again only
+where the storage does not hold it any more; without the API the same commitment is recorded
 (``recording``). With ``--check`` nothing is sealed, signed or sent.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, UnixSeconds, to_bytes
+from bounty_protocol.wire.submissions import UploadTarget
 
 from service_cli.acts.pipeline import Plan, send_or_give
 from service_cli.acts.recording import (
@@ -22,12 +24,19 @@ from service_cli.acts.recording import (
     may_be_recorded,
     recording,
     require_place,
+    submit_call,
+    unsent_submission,
 )
-from service_cli.acts.submit_events import KeptSubmission, SubmissionPreview, SubmittedWork
-from service_cli.acts.upload import upload_and_prepare, upload_late
+from service_cli.acts.submit_events import (
+    CheckedEnvelope,
+    KeptSubmission,
+    SubmissionPreview,
+    SubmittedWork,
+    UploadedCiphertext,
+)
 from service_cli.api import ApiClient
 from service_cli.chain.journal import Journal
-from service_cli.chain.session import Session
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.times import warn_of_late_chain
 from service_cli.chain.transactions import ContractCall, Prospect, advise_wallet
@@ -35,16 +44,24 @@ from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries.state import check_page, read_state, require_reveal_point, require_same
+from service_cli.queries.state import (
+    check_page,
+    read_state,
+    require_agreement,
+    require_closed,
+    require_reveal_point,
+    require_same,
+)
 from service_cli.ui.consent import require_consent
 from service_cli.ui.output import Progress, emit, say, warn
-from service_cli.ui.text import argument, moment, wei
+from service_cli.ui.text import argument, moment, size, wei
 from service_cli.work.events import SealableFile
 from service_cli.work.sealing import (
     CIPHERTEXT,
     CONTENT,
     PREPARED,
     SEALED,
+    UPLOADED,
     Work,
     fingerprint,
     fits,
@@ -61,6 +78,9 @@ from service_cli.work.selection import (
     report_left_out,
     select,
 )
+from service_cli.work.storage import read_target, upload
+
+_DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +117,7 @@ def submit(
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
     """Read the bounty on the checked chain, for the Solver who submits to it."""
-    session = Session.open(settings, signer)
+    session = Session(ChainClient(settings), signer)
     return Work(session, read_state(session.chain, bounty_id))
 
 
@@ -148,7 +168,7 @@ def _plan(
         _print_kept(work, envelope, journal)
     else:
         with _hint_without_api():
-            upload_and_prepare(work, api, envelope, journal)
+            _upload_and_prepare(work, api, envelope, journal)
     return recording(work, envelope, journal, replace=options.replace, in_place_of=options.in_place_of)
 
 
@@ -173,7 +193,7 @@ def _confirm_replacing(work: Work, former: Bytes32, journal: Journal) -> None:
     )
     next_action = "To replace it with these files, add --replace; to keep it, name the directory it was made from."
     refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
-    require_consent(message, "replace it", refusal, is_given=False)
+    require_consent(message, "replace it", refusal)
 
 
 @contextmanager
@@ -212,7 +232,7 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Jo
     if api is None:
         _print_kept(work, envelope, journal)
     else:
-        upload_late(work, api, envelope, journal.folder / CIPHERTEXT)
+        _upload_late(work, api, envelope, journal.folder / CIPHERTEXT)
     return done
 
 
@@ -270,6 +290,79 @@ def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
     emit(KeptSubmission(work.bounty_id, work.solver, envelope.commitment(), str(journal.folder)))
     if not is_held(journal, envelope):
         say("run the command again without --without-api before the deadline, or send that folder to the Guardians")
+
+
+def _upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
+    """Upload and prepare, once. After a kill in between, work that the journal shows as uploaded is only prepared."""
+    digest = envelope.ciphertext.sha256
+    for last in (False, True):
+        if journal.get(UPLOADED) != digest:
+            _upload(work, api, envelope, journal.folder / CIPHERTEXT)
+            journal.note(UPLOADED, digest)
+        try:
+            _prepare(work, api, envelope)
+        except CommandRefused as refusal:
+            if last or "ciphertext" not in {issue.path for issue in refusal.issues}:
+                raise
+            journal.forget(UPLOADED, PREPARED)
+            say("the storage does not hold the sealed bytes; uploading them again")
+        else:
+            journal.note(PREPARED, envelope.commitment())
+            return
+
+
+def _upload_late(work: Work, api: ApiClient, envelope: Envelope, ciphertext: Path) -> None:
+    """Upload the bytes if the storage does not have them, which only the storage knows."""
+    try:
+        if not _upload(work, api, envelope, ciphertext):
+            say("the storage holds the sealed bytes already")
+    except CommandRefused as refusal:
+        message = f"Your Submission is recorded. Its bytes were not uploaded: {refusal.message}"
+        next_action = f"Send the folder {ciphertext.parent} to a Guardian, who opens it with guardian:open --from."
+        raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
+
+
+def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
+    """Upload; return whether the storage accepted the bytes, False if it has them already."""
+    ciphertext = envelope.ciphertext
+    body = f'{{"ciphertext_sha256":"{ciphertext.sha256}","ciphertext_byte_length":{ciphertext.byte_length}}}'.encode()
+    target = api.signed(
+        work.session.signer,
+        "POST",
+        f"{work.path}/artifact-upload-url",
+        body=body,
+        media_type="application/json",
+        summary=f"get an upload URL for {ciphertext.byte_length} sealed bytes of bounty {work.bounty_id}",
+    ).read(UploadTarget)
+    if target.storage_locator != ciphertext.storage_locator:
+        message = "The API's storage locator differs from the one derived here."
+        raise CommandRefused("locator_mismatch", message, next_action=_DISAGREES)
+    if not upload(read_target(target, work.session.settings.api_base_url()), file):
+        return False
+    emit(UploadedCiphertext(work.bounty_id, work.solver, ciphertext.byte_length))
+    return True
+
+
+def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
+    require_closed(work.chain, envelope.reveal_policy.reveal_at)
+    body = envelope.canonical_bytes()
+    say(f"the service is reading and checking the {size(envelope.ciphertext.byte_length)} that were uploaded")
+    answer = api.signed(
+        work.session.signer,
+        "POST",
+        f"{work.path}/prepare",
+        body=body,
+        media_type="application/json",
+        summary=f"prepare Submission {envelope.commitment()} for bounty {work.bounty_id}",
+    ).json()
+    expected = {
+        "submission_commitment": envelope.commitment(),
+        "guardian_roster_hash": envelope.guardian_roster_hash,
+        "transaction": unsent_submission(work.chain, submit_call(work, envelope)).json(),
+    }
+    require_agreement(answer, expected, "preparation_mismatch", _DISAGREES)
+    names = (work.bounty_id, work.solver, envelope.commitment(), envelope.guardian_roster_hash)
+    emit(CheckedEnvelope(envelope.mode, *names, len(body)))
 
 
 def check_submission(

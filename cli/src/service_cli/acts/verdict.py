@@ -126,7 +126,7 @@ def record_verdict(
     ``choice`` is the Submission it awards; None means that no Submission is valid. What an earlier run reported is
     checked again: a reorg may have removed it, or an endpoint invented it.
     """
-    session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
+    session = Session(ChainClient(settings), local_signer(settings, GUARDIAN_KEY))
     verdict = _written(session, bounty_id, choice, body)
     with _journal(session, verdict, verdict.report_commitment) as journal:
         return carry_out(session, _plan(session, verdict, options, journal), journal)
@@ -151,7 +151,7 @@ def preview_verdict(
     Refuse what ``record_verdict`` would refuse. Signs and publishes nothing.
     """
     signer: Signer = local_signer(settings, GUARDIAN_KEY) if guardian is None else ExternalSigner(guardian)
-    session = Session.open(settings, signer)
+    session = Session(ChainClient(settings), signer)
     chain, account = session.chain, session.account
     verdict = _written(session, bounty_id, choice, body)
     require_judging(chain, verdict.state)

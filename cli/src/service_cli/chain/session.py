@@ -45,7 +45,6 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
 
 
 _NEAR_SECONDS: Final = 60.0
-S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
 
 
@@ -317,11 +316,6 @@ class Session(Generic[S_co]):
 
     chain: ChainClient
     signer: S_co
-
-    @staticmethod
-    def open(settings: Settings, signer: S) -> "Session[S]":
-        """Open a session on the deployment of these settings."""
-        return Session(ChainClient(settings), signer)
 
     @cached_property
     def api(self) -> "ApiClient":

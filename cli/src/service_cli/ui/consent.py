@@ -19,7 +19,7 @@ def typed_yes(question: str, what: str) -> bool | None:
     return sys.stdin.readline().strip() == "yes"
 
 
-def require_consent(message: str, what: str, refusal: CommandRefused, *, is_given: bool) -> None:
+def require_consent(message: str, what: str, refusal: CommandRefused, *, is_given: bool = False) -> None:
     """Raise the refusal unless ``what`` was allowed by an option (``is_given``), or is now by a typed yes."""
     if is_given:
         warn(f"warning: {message}")

@@ -13,7 +13,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
 
 from service_cli.chain.journal import OPENED_WINNER
-from service_cli.chain.session import Session
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.environment import POSTER_KEY
 from service_cli.config.settings import Settings
@@ -29,7 +29,7 @@ def open_winning_submission(
     settings: Settings, bounty_id: BountyId, output_dir: Path | None, *, original_names: bool
 ) -> OpenedWinningWork:
     """Run the command ``poster:open-winning-submission``."""
-    session = Session.open(settings, local_signer(settings, POSTER_KEY))
+    session = Session(ChainClient(settings), local_signer(settings, POSTER_KEY))
     chain = session.chain
     state = read_state(chain, bounty_id)
     bounty = state.bounty
