@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from service_cli.chain.journal import Journal
-from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, note_given
+from service_cli.chain.outside import GIVEN, Given, done_by_wallet
 from service_cli.chain.receipts import ExpectedEvent, Receipt
 from service_cli.chain.sender import send
 from service_cli.chain.session import Session
@@ -27,10 +27,6 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
-def _nothing_changed() -> None:
-    """Do nothing: what was right when the act was planned is still right when it is signed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[R_co]):
     """What an act does now. Its call brings about what ``expects`` shows."""
@@ -44,45 +40,38 @@ class Plan(Generic[R_co]):
     """The proving transaction, where the chain has it already."""
     unsent: Event | None = None
     """Its call as an event, where a wallet may send it."""
-    check_anew: Callable[[], None] = _nothing_changed
+    check_anew: Callable[[], None] = lambda: None
     """Refuses what was right when it was planned, where it is to be signed with another nonce later."""
 
 
 def send_or_give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
-    """Carry out the plan with the session's signer; None if a wallet must still send the call."""
-    if isinstance(session.signer, ExternalSigner):
-        return give(session, plan, journal, ask)
-    return carry_out(session, plan, journal)
-
-
-def carry_out(session: Session[Signer], plan: Plan[R], journal: Journal) -> R:
-    """Send the call once with this run's key, or continue what an earlier run signed, and report the result."""
-    signer = session.signer
-    if not isinstance(signer, LocalSigner):
-        raise RuntimeError("only a key held by this process sends transactions")
-    receipt = plan.found
-    if receipt is None:
-        transaction = Transaction(plan.call, plan.expects, check_anew=plan.check_anew)
-        receipt = send(Session(session.chain, signer), transaction, journal, plan.step)
-    return plan.result(receipt)
-
-
-def give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
-    """Report what a wallet has sent since an earlier run; else print the call as an event, ``ask`` for it, and return
-    None.
+    """Carry out the plan with this run's key; for a wallet, report what it sent since an earlier run, else print the
+    call as an event, ``ask`` for it, and return None.
     """
-    chain, receipt = session.chain, plan.found
-    if receipt is None and was_given(journal, plan.call):
+    chain, signer, receipt = session.chain, session.signer, plan.found
+    if isinstance(signer, LocalSigner):
+        return carry_out(Session(chain, signer), plan, journal)
+    is_given = was_given(journal, plan.call)
+    if receipt is None and is_given:
         receipt = done_by_wallet(chain, plan.expects, journal)
     if receipt is not None:
         return plan.result(receipt)
-    call = plan.call
     if plan.unsent is None:
         raise RuntimeError("no wallet sends this act")
-    note_given(chain, call, journal)
+    if not is_given:  # the block of the first time counts
+        journal.note(GIVEN, Given(plan.call.data, chain.latest().number))
     emit(plan.unsent)
     say(ask)
     return None
+
+
+def carry_out(session: Session[LocalSigner], plan: Plan[R], journal: Journal) -> R:
+    """Send the call once with this run's key, or continue what an earlier run signed, and report the result."""
+    receipt = plan.found
+    if receipt is None:
+        transaction = Transaction(plan.call, plan.expects, check_anew=plan.check_anew)
+        receipt = send(session, transaction, journal, plan.step)
+    return plan.result(receipt)
 
 
 def was_given(journal: Journal, call: ContractCall) -> bool:

@@ -20,7 +20,6 @@ from service_cli.chain.events import ApprovalRequired
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import ExpectedEvent, Receipt
 from service_cli.chain.session import ChainClient
-from service_cli.chain.transactions import ContractCall
 from service_cli.config.env_consent import require_meant
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
@@ -82,13 +81,6 @@ class Given:
 
 
 GIVEN: Final = JournalEntry.of("given_to_wallet", Given)
-
-
-def note_given(chain: ChainClient, call: ContractCall, journal: Journal) -> None:
-    """Note the call before it is given to a wallet; the block of the first time counts."""
-    given = journal.get(GIVEN)
-    if given is None or given.data != call.data:
-        journal.note(GIVEN, Given(call.data, chain.latest().number))
 
 
 def done_by_wallet(chain: ChainClient, proof: ExpectedEvent[Any], journal: Journal) -> Receipt | None:
