@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.blocks import header_call
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
 from bounty_protocol.chain.rpc import Call, ChainNode, RpcRefused, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
@@ -34,11 +35,9 @@ from service_cli.ui.text import ether, wei
 
 _RECENT_BLOCKS: Final = 200
 """Blocks whose tips a suggested tip is compared with: 40 s of Base. A node counts its history of fees in blocks."""
-_PRICE_CALLS: Final[tuple[Call, Call, Call]] = (
-    ("eth_maxPriorityFeePerGas", []),
-    ("eth_getBlockByNumber", ["latest", False]),
-    ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]]),
-)
+_TIP: Final[Call] = ("eth_maxPriorityFeePerGas", [])
+_HISTORY: Final[Call] = ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]])
+_PRICE_CALLS: Final = (_TIP, header_call("latest"), _HISTORY)
 """What a price is made of, in one request."""
 
 AUTHORIZED: Final = "createBountyWithAuthorization"
@@ -213,17 +212,21 @@ class Prospect:
     chain: ChainClient
     account: Address
     call: ContractCall
+    estimate: Call
     asked: ChainClient
 
     @staticmethod
     def read(chain: ChainClient, account: Address, call: ContractCall) -> "Prospect":
         """Run the call without sending it; refuse a revert with its message, at no cost."""
-        simulation, estimate = _trials(chain, account, call)
+        # With a bound: without one a node takes its block's whole gas, which is more than it lets a transaction have.
+        bounded = {"from": account, "to": call.target(chain), "data": call.data, "gas": hex(call.most_gas)}
+        simulation: Call = ("eth_call", [bounded, "latest"])
+        estimate: Call = ("eth_estimateGas", [bounded])
         estimates = [estimate] if call.is_estimated else []
         with _gas_errors(call):
             asked = chain.ask(simulation, *estimates, *account_calls(account))
             asked.rpc.answer(simulation)
-        return Prospect(chain, account, call, asked)
+        return Prospect(chain, account, call, estimate, asked)
 
     def cost(self) -> GasCost:
         """Return the most that sending it now may take, its gas estimated with a margin of a quarter.
@@ -232,9 +235,8 @@ class Prospect:
         """
         if not self.call.is_estimated:
             return GasCost(self.call.most_gas, _price_in(self.asked))
-        _, estimate = _trials(self.chain, self.account, self.call)
         with _gas_errors(self.call):
-            gas = quantity(self.asked.rpc.answer(estimate))
+            gas = quantity(self.asked.rpc.answer(self.estimate))
         gas += gas // 4
         if gas > self.call.most_gas:
             wanted = f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has"
@@ -244,15 +246,6 @@ class Prospect:
     def require_affordable(self) -> None:
         """Refuse gas that costs more than the limits or than the account holds, before anything leads up to it."""
         _require_payable(self.chain, self.account, self.asked, [self.cost()])
-
-
-def _trials(chain: ChainClient, account: Address, call: ContractCall) -> tuple[Call, Call]:
-    """Return the calls that run it without sending it, and that estimate its gas.
-
-    With a bound: without one a node takes its block's whole gas, which is more than it lets a transaction have.
-    """
-    bounded = {"from": account, "to": call.target(chain), "data": call.data, "gas": hex(call.most_gas)}
-    return ("eth_call", [bounded, "latest"]), ("eth_estimateGas", [bounded])
 
 
 @contextmanager
@@ -302,7 +295,7 @@ def _most_costs(asked: ChainClient, functions: Sequence[str]) -> list[GasCost]:
 def _require_payable(chain: ChainClient, account: Address, asked: ChainClient, costs: Sequence[GasCost]) -> None:
     """Refuse a cost that was not agreed to, and an account that cannot pay all of them."""
     require_balance(asked, account, sum(cost.wei for cost in costs))
-    for cost in costs:
+    for cost in costs:  # above the usual one, require consent: at the terminal, or beforehand with --max-cost
         _require_agreed(chain, cost)
 
 
@@ -313,7 +306,6 @@ def require_balance(chain: ChainClient, account: Address, cost: int) -> None:
 
 
 def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
-    """Above the usual cost, require consent: at the terminal, or beforehand with ``--max-cost``."""
     if cost.wei <= (most := chain.agreed_cost):
         return
     message = f"The transaction may cost {ether(cost.wei)} for gas; the limit is {whole_tokens(most, 18)} ether."
@@ -403,17 +395,16 @@ def account_calls(account: Address) -> list[Call]:
 
 def _price_in(asked: ChainClient) -> GasPrice:
     """Return twice the base fee, and the endpoint's suggested tip as far as recent blocks support it."""
-    tip_call, block_call, _ = _PRICE_CALLS
     with chain_errors():
-        base = quantity(mapping(asked.rpc.answer(block_call)).get("baseFeePerGas", "0x0"))
-        tip = reasonable_tip(quantity(asked.rpc.answer(tip_call)), _recent_tips(asked.rpc))
+        base = quantity(mapping(asked.rpc.answer(header_call("latest"))).get("baseFeePerGas", "0x0"))
+        tip = reasonable_tip(quantity(asked.rpc.answer(_TIP)), _recent_tips(asked.rpc))
     return GasPrice(Wei(2 * base + tip), Wei(tip))
 
 
 def _recent_tips(known: ChainNode) -> list[int]:
     """Return the median tip of each recent block; none if the endpoint does not show them."""
     try:
-        history = mapping(known.answer(_PRICE_CALLS[-1]))
+        history = mapping(known.answer(_HISTORY))
     except RpcRefused:
         return []
     rewards = history.get("reward")
