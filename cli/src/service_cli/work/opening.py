@@ -23,7 +23,7 @@ from bounty_protocol.crypto.capsule import (
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring
 from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES
 from bounty_protocol.errors import Issue, ServiceError
-from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.types import BountyId, Bytes32
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.chain.beacon import beacon_of, round_signature
@@ -137,16 +137,26 @@ class SealedBounty:
         return chain.ask(*(chain.hub.call("getSubmission", self.state.bounty_id, solver) for solver, _ in pairs))
 
     def open(self, pair: Pair, recorded: ChainClient) -> tuple[Submission, Identity]:
-        """Return the checked Submission and its content key, if it is ``recorded``."""
+        """Return the checked Submission and its content key, if the contract has it ``recorded`` as that Solver's.
+
+        An envelope that does not fit the bounty is ``read_model_mismatch`` if the API shows another bounty.
+        """
         self.require_guardian()
-        self.require_recorded(recorded, *pair)
+        if recorded.hub.submission(self.state.bounty_id, pair[0]) != pair[1]:
+            message = "The contract does not record this Submission as that Solver's current one."
+            next_action = "guardian:judgeable lists the current ones."
+            raise CommandRefused("submission_not_recorded", message, next_action=next_action)
         if self.folder is None:
             api = self.api or api_of(self.chain.settings, self.chain)
             submission = fetch_submission(api, self.signer, self.state.bounty_id, pair)
         else:
             submission = passed_on(self.folder, self.state.bounty_id, pair)
-        self.check(submission)
-        return submission, self.unlock(submission)
+        try:
+            check_envelope(self.chain, submission, self.state, self.info)
+        except CommandRefused:
+            self._hold_against_api()
+            raise
+        return submission, self._unlock(submission)
 
     def write(self, opened: tuple[Submission, Identity], output_dir: Path, *, original_names: bool) -> OpenedSubmission:
         """Fetch the sealed work and open it in ``output_dir``; change names that tools act on unless ``original_names``
@@ -168,23 +178,6 @@ class SealedBounty:
         if self.folder is None:
             require_seat(self.state.roster, self.state.bounty_id, self.signer.address)
 
-    def require_recorded(self, recorded: ChainClient, solver: Address, commitment: Bytes32) -> None:
-        """Refuse a Submission that the contract does not record as the Solver's active one."""
-        current = recorded.hub.submission(self.state.bounty_id, solver)
-        if current != commitment:
-            message = "The contract does not record this Submission as that Solver's current one."
-            raise CommandRefused(
-                "submission_not_recorded", message, next_action="guardian:judgeable lists the current ones."
-            )
-
-    def check(self, submission: Submission) -> None:
-        """Refuse an envelope that does not fit the bounty; ``read_model_mismatch`` if the API shows another bounty."""
-        try:
-            check_envelope(self.chain, submission, self.state, self.info)
-        except CommandRefused:
-            self._hold_against_api()
-            raise
-
     def _hold_against_api(self) -> None:
         """Refuse a bounty on which endpoint and API disagree; an API that does not answer contradicts nothing."""
         if self.api is None or self.api in self._agreeing:
@@ -196,7 +189,7 @@ class SealedBounty:
         require_same_terms(self.chain, self.state, detail)
         self._agreeing.add(self.api)
 
-    def unlock(self, submission: Submission) -> Identity:
+    def _unlock(self, submission: Submission) -> Identity:
         """Return the content key by opening both locks of the capsule."""
         envelope, number = submission.envelope, submission.envelope.reveal_policy.round
         with sealed_data_errors():
