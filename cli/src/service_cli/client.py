@@ -111,14 +111,13 @@ class Client:
         self._sink = OutputSink(on_event, on_message, lambda *step: on_progress(ProgressReport(*step)))
 
         self._reading: ApiClient | None = None
-        self._is_checked = False
 
     # --- what anybody can read
 
     def deployment(self) -> Deployment:
         """Read the API's own description; refuse another deployment's."""
         with self._at_work(_API) as settings:
-            return deployment(settings, self._api(settings))
+            return deployment(settings, self._reading or api_of(settings))
 
     def find_bounties(
         self,
@@ -159,7 +158,7 @@ class Client:
             "sort": sort,
         }
         with self._at_work(_API) as settings:
-            api = self._checked_api(settings)
+            api = self._api(settings)
             filters = {name: str(value) for name, value in asked.items() if value is not None}
             return tuple(api.peer.read(BountyItem, item) for item in listed(api, filters, limit))
 
@@ -179,7 +178,7 @@ class Client:
         """
         with self._at_work(_API) as settings:
             query = {"after": str(after), "limit": str(limit)}
-            return self._checked_api(settings).get("/api/changes", query).read(ChangeList)
+            return self._api(settings).get("/api/changes", query).read(ChangeList)
 
     def taking_part_cost(self) -> Wei:
         """Return the most that recording a Submission and claiming its award may cost in gas now, in wei."""
@@ -358,18 +357,14 @@ class Client:
             return claim_all(settings, claimant(settings))
 
     def _api(self, settings: Settings) -> ApiClient:
-        """Return the API for public reads: its connections stay open between calls."""
+        """Return the API for public reads, once found to serve this deployment: its connections stay open between
+        calls.
+        """
         if self._reading is None:
-            self._reading = api_of(settings)
-        return self._reading
-
-    def _checked_api(self, settings: Settings) -> ApiClient:
-        """Return the API, once it has been found to serve this deployment."""
-        api = self._api(settings)
-        if not self._is_checked:
+            api = api_of(settings)
             deployment(settings, api)
-            self._is_checked = True
-        return api
+            self._reading = api
+        return self._reading
 
     @contextmanager
     def _at_work(self, needs: Sequence[str] | None) -> Iterator[Settings]:
