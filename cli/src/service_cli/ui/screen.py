@@ -7,7 +7,7 @@ purpose, is shown as JSON instead.
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
 from string import Formatter
 from textwrap import wrap
@@ -104,7 +104,7 @@ class Screen:
         for fact in facts:
             if fact.rows:
                 self._console.print(Text(f"\n{fact.label}", style="bold"))
-                self._table([self._facts_of(row) for row in fact.rows])
+                self._table([list(self._facts_of(row)) for row in fact.rows])
         if document is not None:
             self._document(document)
         if following is not None:
@@ -184,12 +184,9 @@ class Screen:
     def _facts(self, event: "Event") -> list[ShownField]:
         said = {*_names_in(event.says()), *event.HIDES}
         facts = event.facts(self._now())
-        return [] if facts is None else self._facts_of(facts, said if facts is event else set())
+        return [] if facts is None else list(self._facts_of(facts, said if facts is event else ()))
 
-    def _facts_of(self, shape: object, left_out: "set[str] | None" = None) -> list[ShownField]:
-        return list(self._each_fact(shape, left_out or set()))
-
-    def _each_fact(self, shape: object, left_out: set[str]) -> Iterator[ShownField]:
+    def _facts_of(self, shape: object, left_out: Collection[str] = ()) -> Iterator[ShownField]:
         for part in parts(cast("type", type(shape))):
             value, kind = getattr(shape, part.name), part.kind
             is_nothing = value is None or value == () or (value == 0 and kind == Scalar(int))
