@@ -8,8 +8,8 @@ Answers are bounded in length and time and must have the shape of the route.
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from time import monotonic
@@ -95,29 +95,6 @@ class Peer:
             raise self.malformed(f" gave an answer that the interface does not define: {error}.") from error
 
 
-class _Patience:
-    """Whether there is time for another attempt: from the first answer on.
-
-    The time that a wallet or a person takes to sign is no time of the service's.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._ends = seconds, 0.0
-
-    def begin(self) -> None:
-        self._ends = self._ends or monotonic() + self._seconds
-
-    def has_time_for(self, wait: float) -> bool:
-        return monotonic() + wait <= self._ends
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        began = monotonic()
-        yield
-        if self._ends:
-            self._ends += monotonic() - began
-
-
 API: Final = Peer("The API", "SERVICE_API_BASE_URL")
 
 
@@ -160,7 +137,7 @@ class ApiClient:
     ) -> None:
         self.base_url, self._chain, self._is_needed, self._hub = base_url, chain, is_needed, hub
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
-        self._ahead = 0
+        self._ahead, self._took = 0, 0.0
         self._used: dict[RequestToSign, set[BlockNumber]] = {}
         """The blocks that each request of this run was signed over."""
         self._http = TimelyHttp(ANSWER_SECONDS, timeout=TIMEOUT)
@@ -190,7 +167,7 @@ class ApiClient:
         return self.peer.read(shape, answer.json().get("data"))
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
-        return self._settle(attempt, (503,) if patient and self._is_needed else (), _Patience(PATIENCE_SECONDS))
+        return self._settle(attempt, (503,) if patient and self._is_needed else ())
 
     def signed(
         self,
@@ -207,18 +184,16 @@ class ApiClient:
         """Send a protected request; sign it again for every attempt, each time over another block."""
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used = self._used.setdefault(request, set())
-        patience = _Patience(PATIENCE_SECONDS)
 
         def attempt() -> HttpAnswer:
             if used and isinstance(signer, ExternalSigner):
                 say("asking the wallet for another signature: each is valid for one attempt, and moves no money")
-            with patience.paused():
-                headers = {"Authorization": self._approve(signer, request, used, summary)}
+            headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
                 headers["Content-Type"] = media_type
             return self._request(method, path, query or {}, body, headers)
 
-        return self._settle(attempt, (401, *retry), patience)
+        return self._settle(attempt, (401, *retry))
 
     def _approve(self, signer: Signer, request: RequestToSign, used: set[BlockNumber], summary: str) -> str:
         if self._chain is None:
@@ -243,7 +218,7 @@ class ApiClient:
     ) -> HttpAnswer:
         """Make one exchange; a request that ``reads`` waits less long for the next bytes than one that starts work."""
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
-        timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
+        timeout, began = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None, monotonic()
         try:
             return self._http.exchange(
                 method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=headers, timeout=timeout
@@ -254,12 +229,16 @@ class ApiClient:
             code, message = f"{self.peer.code}_unreachable", f"{self.peer.named} did not answer: {unreachable(error)}."
             next_action = f"Check {self.peer.setting}, then run the command again."
             raise CommandFailed(code, message, next_action=next_action) from error
+        finally:
+            self._took = monotonic() - began
 
-    def _settle(self, attempt: Callable[[], HttpAnswer], retry: tuple[int, ...], patience: _Patience) -> Answer:
-        refused = 0
+    def _settle(self, attempt: Callable[[], HttpAnswer], retry: tuple[int, ...]) -> Answer:
+        """Return the first answer that is not to be retried. Only the API's own time and the waits count: a wallet or a
+        person may take long to sign.
+        """
+        refused, left = 0, PATIENCE_SECONDS
         while True:
             response = attempt()
-            patience.begin()
             # What an API of another Hub answers is refused, errors included; a proxy before it names none.
             served = response.headers.get(HUB_HEADER, "")[:100]
             if self._hub is not None and served and served.lower() != self._hub:
@@ -275,10 +254,11 @@ class ApiClient:
             seconds = response.retry_after
             wait = None if seconds is None else min(seconds, MAX_WAIT_SECONDS)
             retriable = response.status in retry and (response.status != 502 or wait is not None)
-            if not retriable or refused >= MAX_UNAUTHORIZED or not patience.has_time_for(wait or 1):
+            if not retriable or refused >= MAX_UNAUTHORIZED or (wait or 1) > left:
                 raise error
             say(f"{self.peer.name} answers {error.code}: {error.message} Trying again in {wait or 1} s.")
             pause(wait or 1)
+            left -= (wait or 1) + self._took
 
 
 def api_of(settings: Settings, chain: ChainClient | None = None, *, is_needed: bool = True) -> ApiClient:
