@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import wraps
 from inspect import cleandoc
 from textwrap import wrap
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn
 
 import click
 from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, ServiceError
@@ -133,9 +133,6 @@ def _entries(table: str) -> list[tuple[str, str]]:
     return found
 
 
-F = TypeVar("F", bound=Callable[..., None])
-
-
 def _given_before(context: click.Context, option: click.Parameter, value: Any) -> Any:
     """Return the value, or the one given before the command."""
     before = context.find_root()
@@ -222,7 +219,7 @@ def command(
     """
 
     def decorate(run: Callable[..., None]) -> HelpedCommand:
-        wrapped: Callable[..., None] = ending(prefix)(run)
+        wrapped = _ending(prefix, run)
         if sends:
             wrapped = MAX_COST(wrapped)
         if api:
@@ -237,35 +234,32 @@ def command(
     return decorate
 
 
-def ending(prefix: str) -> Callable[[F], F]:
+def _ending(prefix: str, run: Callable[..., None]) -> Callable[..., None]:
     """Turn what a command raises into its last line and exit code."""
 
-    def decorate(run: F) -> F:
-        @wraps(run)
-        def wrapped(*args: object, **kwargs: object) -> None:
-            try:
-                _run(prefix, lambda: run(*args, **kwargs))
+    @wraps(run)
+    def wrapped(*args: object, **kwargs: object) -> None:
+        try:
+            _run(prefix, lambda: run(*args, **kwargs))
+            finish()
+        except ReaderGone as gone:
+            warn(f"standard output is closed: the last event was not read, {gone}")
+            _silence_stdout()
+            sys.exit(1)
+        except OutputLost as lost:
+            end_without_output(str(lost))
+        except KeyboardInterrupt as stopped:
+            with suppress(OutputLost, BrokenPipeError):
                 finish()
-            except ReaderGone as gone:
-                warn(f"standard output is closed: the last event was not read, {gone}")
-                _silence_stdout()
-                sys.exit(1)
-            except OutputLost as lost:
-                end_without_output(str(lost))
-            except KeyboardInterrupt as stopped:
-                with suppress(OutputLost, BrokenPipeError):
-                    finish()
-                warn("interrupted; run the command again to continue")
-                sys.exit(143 if isinstance(stopped, Terminated) else 130)
-            except BrokenPipeError:
-                _silence_stdout()
-                sys.exit(1)
-            finally:
-                print_json()  # a program may call the next command in the same process
+            warn("interrupted; run the command again to continue")
+            sys.exit(143 if isinstance(stopped, Terminated) else 130)
+        except BrokenPipeError:
+            _silence_stdout()
+            sys.exit(1)
+        finally:
+            print_json()  # a program may call the next command in the same process
 
-        return wrapped  # type: ignore[return-value]  # same signature, by wraps
-
-    return decorate
+    return wrapped
 
 
 def _run(prefix: str, run: Callable[[], None]) -> None:
