@@ -65,7 +65,6 @@ from service_cli.work.sealing import (
     Work,
     fingerprint,
     fits,
-    is_held,
     seal,
     sealed_before,
     set_aside,
@@ -288,7 +287,7 @@ def _tell_who_vouches(work: Work, api: ApiClient | None) -> None:
 def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
     """Print where the sealed bytes are: both files in one folder, as ``guardian:open --from`` takes them."""
     emit(KeptSubmission(work.bounty_id, work.solver, envelope.commitment(), str(journal.folder)))
-    if not is_held(journal, envelope):
+    if journal.get(PREPARED) != envelope.commitment():  # the service prepares only what the storage holds
         say("run the command again without --without-api before the deadline, or send that folder to the Guardians")
 
 

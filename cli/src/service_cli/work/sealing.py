@@ -31,8 +31,8 @@ from service_cli.disk import open_regular, sync_file
 from service_cli.errors import CommandFailed
 from service_cli.queries.state import BountyState
 from service_cli.ui.output import Progress, say
-from service_cli.ui.text import moment
-from service_cli.work.selection import Selection, summary
+from service_cli.ui.text import counted, moment, size
+from service_cli.work.selection import Selection, named
 
 
 def fingerprint(selection: Selection) -> str:
@@ -137,7 +137,9 @@ def seal(work: Work, selection: Selection, content: str, journal: Journal, now: 
     journal.note(SEALED_AT, work.state.head.number)
     until = moment(work.state.bounty.reveal_at, now)
     guardians = len(work.state.roster.members)
-    say(f"sealing {selection.directory} for {guardians} Guardians until {until}: {summary(selection)}")
+    files = f"{counted(len(selection.files), 'file')}, {size(selection.byte_length)}"
+    names = named(one.path for one in selection.files)
+    say(f"sealing {selection.directory} for {guardians} Guardians until {until}: {files} ({names})")
     try:
         envelope = _sealed(work, selection, file)
         _put_on_disk(envelope, journal.folder)  # before a journal that survives says that they are there
@@ -171,11 +173,6 @@ def drop_former(journal: Journal, recorded: Bytes32) -> None:
     made = [*(journal.get(MADE) or ()), *([kept.commitment()] if (kept := journal.get(SEALED)) is not None else [])]
     for commitment in made[: made.index(recorded)] if recorded in made else ():
         shutil.rmtree(set_aside(journal, commitment), ignore_errors=True)
-
-
-def is_held(journal: Journal, envelope: Envelope) -> bool:
-    """Return whether the service has confirmed that the storage holds these bytes: it prepares no other envelope."""
-    return journal.get(PREPARED) == envelope.commitment()
 
 
 def set_aside(journal: Journal, commitment: Bytes32) -> Path:

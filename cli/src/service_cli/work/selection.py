@@ -16,7 +16,7 @@ from bounty_protocol.crypto.archive_write import ArchiveEntry, list_directory
 from service_cli.disk import Missing, Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.output import emit
-from service_cli.ui.text import counted, printable, size
+from service_cli.ui.text import printable
 from service_cli.work.events import LeftOutPath
 
 if TYPE_CHECKING:
@@ -64,12 +64,6 @@ def report_left_out(selection: Selection) -> None:
     """Count and list the files that are left out."""
     for path in selection.left_out:
         emit(LeftOutPath(printable_path(path)))
-
-
-def summary(selection: Selection) -> str:
-    """Return count, size and names of the files to seal, in one line."""
-    files = selection.files
-    return f"{counted(len(files), 'file')}, {size(selection.byte_length)} ({named(one.path for one in files)})"
 
 
 def named(paths: Iterable[str]) -> str:
