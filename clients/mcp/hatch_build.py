@@ -27,7 +27,9 @@ class PrivateCopies(BuildHookInterface):
         if version == "editable":
             return
         root = Path(self.root)
-        sources = {name: self._source(root, name, place) for name, place in COPIES.items()}
+        # Where an sdist holds them, else where the repository does.
+        bundled = root / "bundled"
+        sources = {name: bundled / name if bundled.is_dir() else root.parents[1] / COPIES[name] for name in COPIES}
         if self.target_name == "sdist":
             for name, source in sources.items():
                 for each in sorted(source.iterdir()):
@@ -42,9 +44,3 @@ class PrivateCopies(BuildHookInterface):
         for path in made.rglob("*.py"):
             path.write_text(IMPORT.sub(r"\1service_mcp.\2", path.read_text(encoding="utf-8")), encoding="utf-8")
         build_data["force_include"][str(made / "service_mcp")] = "service_mcp"
-
-    @staticmethod
-    def _source(root: Path, name: str, place: str) -> Path:
-        """Return where an sdist holds it, else if the repository does."""
-        bundled = root / "bundled" / name
-        return bundled if bundled.is_dir() else root.parents[1] / place
