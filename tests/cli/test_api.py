@@ -119,7 +119,7 @@ def test_audience_is_the_host_with_its_port() -> None:
         "https://api.example:8443": "api.example:8443",
         "http://[::1]:8000": "[::1]:8000",
     }
-    assert {url: api_module.ApiClient(url, None).audience for url in cases} == cases
+    assert {url: api_module.audience_of(url) for url in cases} == cases
 
 
 @pytest.mark.spec(111, 223, 275)

@@ -78,11 +78,6 @@ class Peer:
         """Its name and host, never a path or a credential."""
         return f"{self.name} at {self.host}" if self.host else self.name
 
-    @property
-    def named_within(self) -> str:
-        """The same within a sentence."""
-        return f"{self.named[:1].lower()}{self.named[1:]}"
-
     def malformed(self, problem: str) -> CommandFailed:
         """Return the failure for an answer that does not have the route's shape; ``problem`` follows the name."""
         return CommandFailed(MALFORMED, f"{self.named}{problem}", next_action=f"Check {self.setting}.")
@@ -142,11 +137,6 @@ class ApiClient:
         """The blocks that each request of this run was signed over."""
         self._http = TimelyHttp(ANSWER_SECONDS, timeout=TIMEOUT)
 
-    @property
-    def audience(self) -> str:
-        """The host as signatures name it: lowercased, with the port where it is not the scheme's default."""
-        return audience_of(self.base_url)
-
     def now(self) -> int:
         """Return the time by the ``Date`` of the latest answer; this machine's before there is any."""
         return int(time.time()) + self._ahead
@@ -182,7 +172,7 @@ class ApiClient:
         retry: tuple[int, ...] = (503,),
     ) -> Answer:
         """Send a protected request; sign it again for every attempt, each time over another block."""
-        request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
+        request = RequestToSign(method, path, urlencode(query or {}), body, audience_of(self.base_url))
         used = self._used.setdefault(request, set())
 
         def attempt() -> HttpAnswer:

@@ -64,10 +64,12 @@ def escrows_of(
     ``sources_disagree`` if the API shows one that an endpoint's log lacks, or endpoints differ: one of them hides or
     invents an escrow. The API may be a few blocks behind the log.
     """
+    variables = {"poster": poster, "page": page, "first": MOST_LISTED}
     for look in range(agreement.LAG_LOOKS):
         if look:
             time.sleep(agreement.LAG_SECONDS)
-        listed, tip = _listed(api, poster, page), chain.tip()
+        rows = api.query(_FundedRows, FUNDED_QUERY, variables, "/subgraph").bounties
+        listed, tip = {(row.bounty_id, row.authorization_nonce): row.block_number for row in rows}, chain.tip()
         found = agreed(chain.at(tip), Fact.UNFUNDED, partial(_logged, poster, page, listed))
         if set(listed) <= {(escrow.bounty_id, escrow.nonce) for escrow in found}:
             break
@@ -122,9 +124,3 @@ def _logged(poster: Address, page: Bytes32, listed: _Listed, chain: ChainClient)
                 escrow = Escrow(event.bounty_id, event.authorization_nonce, log.tx_hash, log.block_number)
                 found[escrow.bounty_id] = escrow
     return tuple(found[bounty_id] for bounty_id in sorted(found))
-
-
-def _listed(api: ApiClient, poster: Address, page: Bytes32) -> _Listed:
-    variables = {"poster": poster, "page": page, "first": MOST_LISTED}
-    rows = api.query(_FundedRows, FUNDED_QUERY, variables, "/subgraph").bounties
-    return {(row.bounty_id, row.authorization_nonce): row.block_number for row in rows}

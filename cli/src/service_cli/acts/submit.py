@@ -274,7 +274,7 @@ def _tell_who_vouches(work: Work, api: ApiClient | None) -> None:
     """Name the sources that could read the work early, if they all lied together about the Guardians' keys."""
     sources = [each.named for each in work.chain.everywhere]
     if api is not None:
-        sources.append(api.peer.named_within)
+        sources.append(f"the{api.peer.named.removeprefix('The')}")
     alone = len(sources) == 1
     together = sources[0] if alone else f"{', '.join(sources[:-1])} and {sources[-1]}"
     message = f"this run trusts {together} for the Guardians' keys and the opening time"

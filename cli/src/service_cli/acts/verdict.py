@@ -96,10 +96,6 @@ class Verdict:
         solver, submission = self.named or (None, None)
         return self.bounty_id, self.guardian, self.kind, solver, submission, self.report_commitment
 
-    def anchored(self, receipt: Receipt) -> AnchoredVerdict:
-        """Return the Verdict as recorded, with its transaction and block."""
-        return AnchoredVerdict(*self.names(), receipt.tx_hash, receipt.block_number)
-
     def call(self) -> ContractCall:
         """Return the call that records it."""
         (solver, submission), summary = self.pair, f"record the Verdict {self.kind.value} on bounty {self.bounty_id}"
@@ -195,7 +191,7 @@ def _plan(
     chain = session.chain
 
     def result(receipt: Receipt) -> AnchoredVerdict:
-        done = verdict.anchored(receipt)
+        done = AnchoredVerdict(*verdict.names(), receipt.tx_hash, receipt.block_number)
         journal.note(RECORDED, done)
         return _show(chain, verdict, done)
 

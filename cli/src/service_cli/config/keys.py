@@ -9,7 +9,7 @@ like secrets are found, too; a person decides on them. No key is ever printed or
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from io import FileIO
@@ -72,7 +72,9 @@ def loaded_keys(environment: Environment, *, open_files: bool = True) -> LoadedK
     """Load every key of this environment; without ``open_files`` identify a file that holds one without reading it."""
     texts = list(environment.read.values())
     files: set[tuple[int, int]] = set()
-    for name, value in _variables((environment.exported, environment.fallback)):
+    for name, value in (*environment.exported.items(), *environment.fallback.items()):
+        if not value or not (_VARIABLE.fullmatch(name) or _SEALED.fullmatch(name)):
+            continue
         if _SEALED.fullmatch(name):
             files |= _identity(value)
         elif name.endswith("_FILE"):
@@ -84,18 +86,6 @@ def loaded_keys(environment: Environment, *, open_files: bool = True) -> LoadedK
     hexadecimal = {key for text in lower for key in _HEX.findall(text)}
     age = {key.encode() for text in lower for key in _AGE.findall(text)}
     return LoadedKeys(tuple(sorted(key.encode() for key in hexadecimal)), frozenset(age), frozenset(files))
-
-
-def holds_age_key(data: bytes) -> bool:
-    """Return whether these bytes hold any age identity."""
-    return _AGE.search(data.lower().decode("latin-1")) is not None
-
-
-def _variables(levels: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
-    for level in levels:
-        for name, value in level.items():
-            if value and (_VARIABLE.fullmatch(name) or _SEALED.fullmatch(name)):
-                yield name, value
 
 
 def _identity(path: str) -> set[tuple[int, int]]:
@@ -149,7 +139,7 @@ def _report(progress: Callable[[int, int], None], before: int, total: int, read:
 
 def check_document(environment: Environment, data: bytes, what: str) -> None:
     """Refuse a public text that holds a key of this run, or any age identity."""
-    if holds_age_key(data) or loaded_keys(environment).inside(data):
+    if _AGE.search(data.lower().decode("latin-1")) or loaded_keys(environment).inside(data):
         message = f"{what} holds a private key: everyone could read it."
         raise CommandRefused(
             "secret_in_document", message, next_action=f"Remove it. Nothing was signed or sent. {_MOVED}"
