@@ -1,12 +1,10 @@
 """The journal: whole or not at all, private, one run at a time."""
 
 import os
-from functools import partial
 from pathlib import Path
 
 import pytest
-from bounty_protocol.types import Address, BlockNumber, ChainId
-from bounty_protocol.wire.reading import read
+from bounty_protocol.types import Address, ChainId
 from service_cli.chain.journal import HubRecords, JournalEntry
 from service_cli.errors import CommandFailed, CommandRefused
 
@@ -19,7 +17,7 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-NUMBER: JournalEntry[int] = JournalEntry("number", int, partial(read, BlockNumber))
+NUMBER: JournalEntry[int] = JournalEntry("number", int)
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ class ClaimablePart:
 
 Parts = tuple[ClaimablePart, ...]
 STEP: Final = TransactionStep("claim_transaction")
-PARTS: Final = JournalEntry.of("parts", Parts)
+PARTS: Final = JournalEntry("parts", Parts)
 """What the transaction of the step claims."""
 
 

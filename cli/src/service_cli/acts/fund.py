@@ -102,14 +102,14 @@ class Authorization:
         return ContractCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, signature], summary)
 
 
-FUNDED: Final = JournalEntry.of("bounty_created", FundedBounty)
+FUNDED: Final = JournalEntry("bounty_created", FundedBounty)
 CREATE: Final = TransactionStep("create_transaction")
 APPROVE: Final = TransactionStep("approve_transaction")
-PATH: Final = JournalEntry.of("path", FundingPath)
-TERMS: Final = JournalEntry.of("terms", Terms)
-NONCES: Final = JournalEntry.of("nonces", dict[Bytes32, BlockNumber])
+PATH: Final = JournalEntry("path", FundingPath)
+TERMS: Final = JournalEntry("terms", Terms)
+NONCES: Final = JournalEntry("nonces", dict[Bytes32, BlockNumber])
 """Each nonce under which the Hub may create the bounty, with the tip when it was written down."""
-AUTHORIZATION: Final = JournalEntry.of("authorization", Authorization)
+AUTHORIZATION: Final = JournalEntry("authorization", Authorization)
 
 
 def what_may_create(chain: ChainClient, journal: Journal) -> str | None:

@@ -57,8 +57,8 @@ from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import printable
 
 _STEP: Final = TransactionStep(VERDICT_SIGNED)
-RECORDED: Final = JournalEntry.of(VERDICT_RECORDED, AnchoredVerdict)
-UNPUBLISHED: Final = JournalEntry.of("unpublished", str)
+RECORDED: Final = JournalEntry(VERDICT_RECORDED, AnchoredVerdict)
+UNPUBLISHED: Final = JournalEntry("unpublished", str)
 """The file that holds the document of a Verdict that no service was given."""
 _EARLIER_SECONDS: Final = 3_600
 """How far before its reported block a Verdict is looked for: a reorg may have moved it."""

@@ -8,10 +8,9 @@ import fcntl
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, Generic, TypeVar
 
@@ -24,7 +23,6 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.output import Waiting
 
 R = TypeVar("R")
-T = TypeVar("T")
 VERDICT_SIGNED, VERDICT_RECORDED = "verdict_transaction", "recorded"
 """The entries of a Verdict's journal for what was signed, and for what was recorded."""
 OPENED, OPENED_WINNER = "opened", "winning"
@@ -35,19 +33,12 @@ ACCOUNT_SECONDS: Final = 120.0
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry(Generic[R]):
-    """One named entry of a journal: how its value is written as JSON, and read again.
-
-    ``read`` raises ``ValueError`` for anything that ``write`` does not make.
+    """One named entry of a journal: of a shape, or of a type that may annotate a field of one
+    (``bounty_protocol.shapes``).
     """
 
     name: str
-    write: Callable[[R], object]
-    read: Callable[[object], R]
-
-    @staticmethod
-    def of(name: str, kind: type[T]) -> "JournalEntry[T]":
-        """Make an entry of a shape, or of a type that may annotate a field of one (``bounty_protocol.shapes``)."""
-        return JournalEntry(name, partial(to_json_as, kind), partial(read, kind))
+    kind: type[R]
 
 
 class Journal:
@@ -63,7 +54,7 @@ class Journal:
         if entry.name not in self._entries:
             return None
         try:
-            return entry.read(self._entries[entry.name])
+            return read(entry.kind, self._entries[entry.name])
         except ValueError as error:
             raise self._unreadable() from error
 
@@ -73,7 +64,7 @@ class Journal:
 
     def note(self, entry: JournalEntry[R], value: R) -> None:
         """Note a value; it is on disk before this returns."""
-        self._entries[entry.name] = entry.write(value)
+        self._entries[entry.name] = to_json_as(entry.kind, value)
         self._save()
 
     def forget(self, *entries: JournalEntry[Any]) -> None:

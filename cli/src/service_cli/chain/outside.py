@@ -80,7 +80,7 @@ class Given:
     from_block: BlockNumber
 
 
-GIVEN: Final = JournalEntry.of("given_to_wallet", Given)
+GIVEN: Final = JournalEntry("given_to_wallet", Given)
 
 
 def done_by_wallet(chain: ChainClient, proof: ExpectedEvent[Any], journal: Journal) -> Receipt | None:

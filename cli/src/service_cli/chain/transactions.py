@@ -150,21 +150,21 @@ class TransactionStep:
 
     @property
     def attempt(self) -> JournalEntry[SignedStep]:
-        return JournalEntry.of(self.name, SignedStep)
+        return JournalEntry(self.name, SignedStep)
 
     @property
     def given_up(self) -> JournalEntry[tuple[Bytes32, ...]]:
-        return JournalEntry.of(f"{self.name}_given_up", tuple[Bytes32, ...])
+        return JournalEntry(f"{self.name}_given_up", tuple[Bytes32, ...])
 
     @property
     def given_up_from(self) -> JournalEntry[int]:
         """The first nonce that was given up."""
-        return JournalEntry.of(f"{self.name}_given_up_from", int)
+        return JournalEntry(f"{self.name}_given_up_from", int)
 
     @property
     def ahead(self) -> JournalEntry[int]:
         """The last nonce that was given up although it can still be mined once the account reaches it."""
-        return JournalEntry.of(f"{self.name}_ahead", int)
+        return JournalEntry(f"{self.name}_ahead", int)
 
     def last_nonce(self, journal: Journal) -> int | None:
         """Return the last nonce of any signed transaction that may still be mined."""

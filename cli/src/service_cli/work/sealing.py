@@ -19,9 +19,8 @@ from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.failures import OutputFailed
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.envelope import Envelope, build_envelope
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
-from bounty_protocol.wire.reading import read
 
 from service_cli.chain.beacon import beacon_of
 from service_cli.chain.journal import Journal, JournalEntry
@@ -56,18 +55,16 @@ _CHUNK: Final = 1024 * 1024
 CIPHERTEXT: Final = "ciphertext.age"
 ENVELOPE: Final = "envelope.json"
 
-CONTENT: Final = JournalEntry.of("content", str)
+CONTENT: Final = JournalEntry("content", str)
 """The fingerprint of the files that were sealed."""
-SEALED: Final = JournalEntry(
-    "envelope", lambda one: one.canonical_bytes().decode(), lambda text: parse_envelope(read(str, text).encode())
-)
-SEALED_AT: Final = JournalEntry.of("sealed_at_block", BlockNumber)
+SEALED: Final = JournalEntry("envelope", Envelope)
+SEALED_AT: Final = JournalEntry("sealed_at_block", BlockNumber)
 """The newest block before it was sealed; what records it is later."""
-UPLOADED: Final = JournalEntry.of("uploaded", str)
+UPLOADED: Final = JournalEntry("uploaded", str)
 """The digest of the ciphertext that the storage took."""
-PREPARED: Final = JournalEntry.of("prepared", str)
+PREPARED: Final = JournalEntry("prepared", str)
 """The commitment that the API prepared a transaction for."""
-MADE: Final = JournalEntry.of("made_here", tuple[Bytes32, ...])
+MADE: Final = JournalEntry("made_here", tuple[Bytes32, ...])
 """The commitments of everything that was sealed here before the newest, in the order in which it was."""
 
 
