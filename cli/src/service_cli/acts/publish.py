@@ -81,7 +81,7 @@ def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, p
         note_text(session, path, commitment)
         funding = Funding(session, challenge, commitment, journal)
         try:
-            plan = _plan(funding, page, path, consent)
+            plan = _prepare(funding, page, path, consent)
         except CommandRefused as error:
             if error.code != "authorization_used" or (receipt := funding.created()) is None:
                 raise
@@ -99,11 +99,12 @@ def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, p
             return _funded(funding, receipt)
 
 
-def _plan(
+def _prepare(
     funding: Funding, page: bytes, path: str | None, consent: FundingConsent
 ) -> Plan[FundedBounty] | FundedBounty:
-    """Find the bounty, or plan its creation, once the page is published, so that the API is checked in the run that
-    signs."""
+    """Find the bounty; or publish the page, so that the API is checked in the run that signs, and return the plan of
+    the bounty's creation.
+    """
     session, commitment, journal = funding.session, funding.commitment, funding.journal
     if (done := journal.get(FUNDED)) is not None:
         if agreed(session.chain, Fact.DONE, partial(_has, session.account, done)):

@@ -108,7 +108,7 @@ def submit(
         drop_replaced(work, journal)  # recorded since the last run, as by a wallet
         if not work.state.is_accepting:
             return _finish_late(work, api, directory, journal)
-        plan = _plan(work, api, directory, options, journal)
+        plan = _prepare(work, api, directory, options, journal)
         until = moment(work.state.bounty.submission_deadline, work.state.now)
         ask = f"send this transaction from your wallet before {until}; nothing is recorded until you do"
         return send_or_give(work.session, plan, journal, ask)
@@ -120,10 +120,12 @@ def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
     return Work(session, read_state(session.chain, bounty_id))
 
 
-def _plan(
+def _prepare(
     work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions, journal: Journal
 ) -> Plan[SubmittedWork]:
-    """Seal the directory, or continue with what an earlier run sealed from it, upload it, and plan its recording."""
+    """Seal the directory, or continue with what an earlier run sealed from it, and upload it; return the plan of its
+    recording.
+    """
     warn_of_late_chain(work.chain, work.state.bounty.submission_deadline, "Your Submission")
     selection = select(directory)
     suspicious = _find_secrets(work, selection)
@@ -299,7 +301,7 @@ def _upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal:
             _upload(work, api, envelope, journal.folder / CIPHERTEXT)
             journal.note(UPLOADED, digest)
         try:
-            _prepare(work, api, envelope)
+            _prepare_envelope(work, api, envelope)
         except CommandRefused as refusal:
             if last or "ciphertext" not in {issue.path for issue in refusal.issues}:
                 raise
@@ -342,7 +344,7 @@ def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
     return True
 
 
-def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
+def _prepare_envelope(work: Work, api: ApiClient, envelope: Envelope) -> None:
     require_closed(work.chain, envelope.reveal_policy.reveal_at)
     body = envelope.canonical_bytes()
     say(f"the service is reading and checking the {size(envelope.ciphertext.byte_length)} that were uploaded")

@@ -125,7 +125,7 @@ def record_verdict(
     session = Session(ChainClient(settings), local_signer(settings, GUARDIAN_KEY))
     verdict = _written(session, bounty_id, choice, body)
     with _journal(session, verdict, verdict.report_commitment) as journal:
-        return carry_out(session, _plan(session, verdict, options, journal), journal)
+        return carry_out(session, _prepare(session, verdict, options, journal), journal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +184,12 @@ def _written(session: Session[Signer], bounty_id: BountyId, choice: Choice | Non
     return Verdict(state, session.account, named, render_verdict(written))
 
 
-def _plan(
+def _prepare(
     session: Session[Signer], verdict: Verdict, options: VerdictOptions, journal: Journal
 ) -> Plan[AnchoredVerdict]:
-    """Plan the call that records it, once everything before its transaction is done, by this run or an earlier one."""
+    """Do all that comes before its transaction, the publishing of the document included, unless an earlier run did it;
+    return the plan of the call that records it.
+    """
     chain = session.chain
 
     def result(receipt: Receipt) -> AnchoredVerdict:
