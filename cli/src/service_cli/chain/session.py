@@ -174,9 +174,9 @@ class ChainClient:
 
     @property
     def further(self) -> tuple["ChainClient", ...]:
-        """The same over each further endpoint that is configured."""
-        urls = self.settings.further_rpc_urls()[len(self._further) :]
-        self._further.extend(ChainClient(self.settings, url) for url in urls)
+        """The same over each further endpoint that is configured, made once for all that ``at`` and ``ask`` return."""
+        if not self._further:
+            self._further.extend(ChainClient(self.settings, url) for url in self.settings.further_rpc_urls())
         return tuple(self._further)
 
     @property
