@@ -124,15 +124,12 @@ def _ahead(what: str, signed: int, nonce: int, reason: str) -> CommandRefused:
     return CommandRefused("nonce_ahead", message, next_action=next_action)
 
 
-def keep_looking(
-    look: Callable[[], T | None], kept: str, pause: float, seconds: float | None = None
-) -> tuple[T | None, bool]:
-    """Poll until there is a result, for ``seconds`` or else ``RECEIPT_SECONDS``; return it, and whether the last poll
-    got no answer.
+def keep_looking(look: Callable[[], T | None], kept: str, pause: float) -> tuple[T | None, bool]:
+    """Poll until there is a result, for ``RECEIPT_SECONDS``; return it, and whether the last poll got no answer.
 
     A silent endpoint does not end the wait: the person is told once, with what is ``kept`` meanwhile.
     """
-    ends, unanswered = time.monotonic() + (RECEIPT_SECONDS if seconds is None else seconds), False
+    ends, unanswered = time.monotonic() + RECEIPT_SECONDS, False
     with Waiting("waiting for the block") as waiting:
         while time.monotonic() < ends:
             try:

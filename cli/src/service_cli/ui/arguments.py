@@ -139,21 +139,21 @@ DOCUMENT: Final = Value("a document", str, offers=offer_paths("file"))
 MAX_BYTES: Final = 256 * 1024
 
 
-def read_document(path: str, most_bytes: int = MAX_BYTES) -> bytes:
-    """Read the exact bytes, by default at most 256 KiB."""
+def read_document(path: str) -> bytes:
+    """Read the exact bytes, at most 256 KiB."""
     try:
         if path == "-":
-            data = sys.stdin.buffer.read(most_bytes + 1)
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
         else:
             with open(path, "rb") as file:  # noqa: PTH123  # pathlib takes longer to load than help to be shown
-                data = file.read(most_bytes + 1)
+                data = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or "unreadable"
         raise CommandRefused(
             "file_unreadable", f"{path} cannot be read: {reason}.", next_action="Check the path."
         ) from None
-    if len(data) > most_bytes:
-        message = f"{path} is larger than {most_bytes // 1024} KiB."
+    if len(data) > MAX_BYTES:
+        message = f"{path} is larger than {MAX_BYTES // 1024} KiB."
         raise CommandRefused("file_too_large", message, next_action="Shorten the document.")
     return data
 

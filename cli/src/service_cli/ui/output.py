@@ -37,7 +37,7 @@ class ReaderGone(OutputLost):
 _NAMING: Final = ("bounty_id", "tx_hash", "spec_commitment", "submission_commitment", "code", "message", "path")
 
 
-class OutputSink(NamedTuple):  # no dataclass: see OutputChoice
+class OutputSink(NamedTuple):  # no dataclass, which takes longer to import
     """Where events and text go instead, in a program that calls the client."""
 
     event: Callable[["Event"], None]
