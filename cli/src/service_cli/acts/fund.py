@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
 from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
@@ -133,6 +133,13 @@ class NextFunding:
     """A block before the look that found these bounties."""
     again: bool
     """Whether the person wants a bounty beside whatever became of earlier ones."""
+
+
+class UnusedTerms(NamedTuple):
+    """Terms whose nonce the token has not as used, and what the request brought that showed this."""
+
+    terms: Terms
+    asked: ChainClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,27 +273,25 @@ class Funding:
         self.journal.note(AUTHORIZATION, signed)
         return signed
 
-    def _terms(self, conditions: HubConditions, following: NextFunding) -> tuple[Terms, ChainClient]:
-        """Return the noted terms while they can still be meant; else new ones, noted before use. With them comes the
-        newest block of the request that showed their nonce unused.
-        """
+    def _terms(self, conditions: HubConditions, following: NextFunding) -> UnusedTerms:
+        """Return the noted terms while they can still be meant; else new ones, noted before use."""
         if (terms := self.journal.get(TERMS)) is not None:
             honoured, asked = conditions.honour(terms), self._unused(terms)
             if honoured and asked is not None:
-                return terms, asked
+                return UnusedTerms(terms, asked)
             if asked is None and not following.again:
                 raise _authorization_used()
             kept = self.journal.get(AUTHORIZATION)
             if kept is not None and not has_passed(self.session.chain, kept.valid_before):
                 spent = f"{self.session.chain.named} shows it as used"  # whatever an endpoint says became of it
                 raise self._outstanding(kept, spent if honoured else "the Hub's roster or fees changed")
-        former, (terms, asked) = terms, self._next_terms(conditions, following)
-        if former is not None:
+        found = self._next_terms(conditions, following)
+        if terms is not None:
             say("the Hub's roster or fees changed, or the authorization was used; signing new terms")
-        self.journal.note(TERMS, terms)
-        return terms, asked
+        self.journal.note(TERMS, found.terms)
+        return found
 
-    def _next_terms(self, conditions: HubConditions, following: NextFunding) -> tuple[Terms, ChainClient]:
+    def _next_terms(self, conditions: HubConditions, following: NextFunding) -> UnusedTerms:
         """Return terms whose nonce is unused on the token; skip a used or cancelled one only if the person decided
         so.
         """
@@ -297,14 +302,15 @@ class Funding:
             nonces = self.journal.get(NONCES) or {}
             self.journal.note(NONCES, {self._nonce(terms): following.since, **nonces})
             if (asked := self._unused(terms)) is not None:
-                return terms, asked
+                return UnusedTerms(terms, asked)
             if not following.again:
                 break
         raise _authorization_used()
 
     def _unused(self, terms: Terms) -> ChainClient | None:
-        """Ask whether the token has the terms' nonce neither as used nor as cancelled, else return None; an account
-        that funds by an allowance has none there. With it come the newest block, and what a transaction costs.
+        """Return what the request brought that showed the terms' nonce as neither used nor cancelled: the newest block,
+        and what a transaction costs. None if the token has it. For an account that funds by an allowance, which has
+        none there, nothing is asked.
         """
         chain, account, nonce = self.session.chain, self.session.account, self._nonce(terms)
         if self.journal.get(PATH) is not FundingPath.AUTHORIZATION and self.journal.get(AUTHORIZATION) is None:
