@@ -7,6 +7,7 @@ that is not the committed one is always reported as that (``ciphertext_mismatch`
 taken for a bad Submission.
 """
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -21,12 +22,11 @@ from bounty_protocol.crypto.archive_read import Unpacked, unpack
 from bounty_protocol.crypto.archive_write import ArchiveEntry, comment_header, list_directory, tar_blocks, tar_length
 from bounty_protocol.crypto.background import Background
 from bounty_protocol.crypto.binding import check_binding
-from bounty_protocol.crypto.digest import BackgroundSha256
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.output import new_directory, new_file
 from bounty_protocol.crypto.x25519 import Identity, Randomness
 from bounty_protocol.domain.binding import Binding
-from bounty_protocol.types import Bytes32
+from bounty_protocol.types import Bytes32, bytes32
 
 _READ: Final = 1024 * 1024
 _DEFAULT_LIMITS: Final = ArchiveLimits()
@@ -61,7 +61,7 @@ def seal_directory(
     blocks: Iterator[Block] = tar_blocks(directory, entries, head)
     if progress is not None:
         blocks = _reporting(blocks, tar_length(entries, head), progress)
-    with new_file(out_file) as file, BackgroundSha256() as digest, Background(_writing(file), "write") as writer:
+    with new_file(out_file) as file, _BackgroundSha256() as digest, Background(_writing(file), "write") as writer:
         sink = _DigestingSink(writer, digest)
         age.encrypt(blocks, sink, [content_public_key], randomness)
         writer.finish()
@@ -92,7 +92,7 @@ def open_artifact(
     with (
         ciphertext.open("rb") if isinstance(ciphertext, Path) else nullcontext(ciphertext) as file,
         new_directory(output_dir) as directory,
-        BackgroundSha256() as digest,
+        _BackgroundSha256() as digest,
     ):
         if os.fstat(file.fileno()).st_size != byte_length:
             raise ciphertext_mismatch()
@@ -109,10 +109,23 @@ def open_artifact(
     return unpacked
 
 
+class _BackgroundSha256(Background[Block]):
+    """SHA-256 of a stream, kept by a second thread."""
+
+    def __init__(self) -> None:
+        self._sha256 = hashlib.sha256()
+        super().__init__(self._sha256.update, "sha256")
+
+    def value(self) -> Bytes32:
+        """Return the digest of everything given so far; waits until all of it is hashed."""
+        self.finish()
+        return bytes32(self._sha256.digest())
+
+
 class _DigestingSink:
     """Passes blocks on to the threads that write and hash them, and counts their length."""
 
-    def __init__(self, writer: Background[Block], digest: BackgroundSha256) -> None:
+    def __init__(self, writer: Background[Block], digest: _BackgroundSha256) -> None:
         self._writer = writer
         self._digest = digest
         self.byte_length = 0
@@ -120,14 +133,14 @@ class _DigestingSink:
     def write(self, data: Block, /) -> None:
         """Write the whole block."""
         self._writer.give(data)
-        self._digest.update(data)
+        self._digest.give(data)
         self.byte_length += len(data)
 
 
 class _DigestingFile:
     """Passes reads on, keeps their SHA-256 and length, and reports progress."""
 
-    def __init__(self, file: IO[bytes], digest: BackgroundSha256, total: int, progress: Progress | None) -> None:
+    def __init__(self, file: IO[bytes], digest: _BackgroundSha256, total: int, progress: Progress | None) -> None:
         self._file = file
         self._digest = digest
         self._total = total
@@ -144,14 +157,14 @@ class _DigestingFile:
 
     def _counted(self, data: bytes) -> bytes:
         if data:
-            self._digest.update(data)
+            self._digest.give(data)
             self.byte_length += len(data)
             if self._progress is not None:
                 self._progress(self.byte_length, self._total)
         return data
 
 
-def _check(source: _DigestingFile, digest: BackgroundSha256, wanted: tuple[str, int]) -> None:
+def _check(source: _DigestingFile, digest: _BackgroundSha256, wanted: tuple[str, int]) -> None:
     """Read to the end and raise ``ciphertext_mismatch`` unless this was the committed ciphertext."""
     while source.read(_READ):
         pass
