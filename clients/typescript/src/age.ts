@@ -7,6 +7,7 @@
  */
 
 import { chacha20poly1305 } from "@noble/ciphers/chacha.js";
+import { x25519 } from "@noble/curves/ed25519.js";
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64nopad, bech32 } from "@scure/base";
@@ -14,8 +15,8 @@ import { Decrypter, Encrypter, Stanza, identityToRecipient } from "age-encryptio
 import type { Identity } from "age-encryption";
 import type { Hex } from "viem";
 import { ByteSource, concat, fromHex, toHex, utf8 } from "./bytes.js";
+import type { Primitives } from "./compiled.js";
 import { refusal } from "./errors.js";
-import type { Primitives } from "./primitives.js";
 
 const INTRO = "age-encryption.org/v1\n";
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -47,11 +48,7 @@ export function isPublicKey(key: Uint8Array): boolean {
 
 /** The X25519 public key of `AGE-SECRET-KEY-1...`; raises `key_invalid`. */
 export async function publicKeyOf(identity: string): Promise<Hex> {
-  try {
-    return toHex(bech32.decodeToBytes(await identityToRecipient(toIdentity(secretOf(identity)))).bytes);
-  } catch {
-    throw refusal("key_invalid", "not an age identity: AGE-SECRET-KEY-1...");
-  }
+  return toHex(x25519.getPublicKey(secretOf(identity)));
 }
 
 /** The 32 secret bytes of `AGE-SECRET-KEY-1...`; raises `key_invalid`. */

@@ -39,7 +39,9 @@ const TIMEOUT_MILLISECONDS = 60_000;
  */
 export function createApi(baseUrl: string, signing?: Signing): Api {
   const fetch = (request: Request) => answered(request, signing?.deployment);
-  const api = createClient<paths>({ baseUrl, fetch, bodySerializer: serialized });
+  // Markdown is sent as it is, everything else as canonical JSON, which an envelope must be.
+  const bodySerializer = (body: unknown) => (typeof body === "string" ? body : canonicalJson(body));
+  const api = createClient<paths>({ baseUrl, fetch, bodySerializer });
   api.use({
     async onRequest({ request, schemaPath }) {
       if (!SIGNED_OPERATIONS.has(`${request.method} ${schemaPath}`)) return undefined;
@@ -62,11 +64,6 @@ export async function answerOf<Data>(call: Promise<{ data?: Data; response: Resp
   });
   if (data === undefined) throw unavailable("the answer is empty");
   return data;
-}
-
-/** Markdown is sent as it is, everything else as canonical JSON, which an envelope must be. */
-function serialized(body: unknown): string {
-  return typeof body === "string" ? body : canonicalJson(body);
 }
 
 async function answered(request: Request, deployment: Deployment | undefined): Promise<Response> {

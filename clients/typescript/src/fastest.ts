@@ -5,7 +5,7 @@
 
 import { chacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { sha256 } from "@noble/hashes/sha2.js";
-import type { Primitives } from "./primitives.js";
+import type { Primitives } from "./compiled.js";
 
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 

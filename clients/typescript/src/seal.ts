@@ -37,12 +37,6 @@ export interface SealedSubmission {
   readonly commitment: Hex;
 }
 
-/** The ciphertext that an envelope refers to. */
-interface SealedArtifact {
-  readonly sha256: Hex;
-  readonly byteLength: number;
-}
-
 /**
  * Seals files for the pinned roster until the reveal point; the ciphertext goes to `sink`, which is closed. The content
  * identity exists only while this runs, so that nobody but a Guardian can open the work, the Solver included. Raises
@@ -79,7 +73,7 @@ async function seal(
   const contentPublicKey = await publicKeyOf(identity);
   const round = roundAt(bounty.revealAt, beacon);
   const capsule = await sealCapsule(identity, binding, bounty.encryptionKeys, round, beacon);
-  const artifact = await sealArtifact(entries, binding, identity, sink, limits, options);
+  const ciphertext = await sealArtifact(entries, binding, identity, sink, limits, options);
   const envelope: Envelope = {
     version: 2,
     mode: "drand_tlock",
@@ -94,11 +88,7 @@ async function seal(
     content_public_key: contentPublicKey,
     key_capsule: base64.encode(capsule),
     key_capsule_sha256: toHex(sha256(capsule)),
-    ciphertext: {
-      sha256: artifact.sha256,
-      byte_length: artifact.byteLength,
-      storage_locator: storageLocator(binding, artifact.sha256),
-    },
+    ciphertext: { ...ciphertext, storage_locator: storageLocator(binding, ciphertext.sha256) },
   };
   const bytes = envelopeBytes(envelope);
   return { envelope, bytes, commitment: commitmentOf(bytes) };
@@ -112,7 +102,7 @@ async function sealArtifact(
   sink: WritableStream<Uint8Array>,
   limits: ArchiveLimits,
   options: TransferOptions,
-): Promise<SealedArtifact> {
+): Promise<Pick<Envelope["ciphertext"], "sha256" | "byte_length">> {
   const tar = watched(tarOf(arrange(entries, limits), bindingText(binding)), undefined, options);
   const primitives = await fastest();
   const digest = primitives.sha256;
@@ -125,5 +115,5 @@ async function sealArtifact(
     }
   }
   await streamOf(counted()).pipeTo(sink);
-  return { sha256: toHex(digest.digest()), byteLength };
+  return { sha256: toHex(digest.digest()), byte_length: byteLength };
 }
