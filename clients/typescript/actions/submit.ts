@@ -15,8 +15,8 @@ import type { Acting, Context } from "./context.js";
 import { element, labelled, paced } from "./dom.js";
 import { directoryField, fileList } from "./files.js";
 import { beaconOf } from "./opening.js";
+import { removeOthers, requireFiles, sealInWorker, storedAt } from "./sealing.js";
 import type { Fact } from "./stage.js";
-import { removeOthers, requireFiles, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { carryOut } from "./transactions.js";
 import type { Offer } from "./view.js";
@@ -199,7 +199,6 @@ async function seal(context: Acting, bounty: Bounty, files: readonly ArtifactFil
   const { stage } = context;
   const file = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
   const sealFor = { bounty: bounty.pinned, solverAddress: context.account, beacon: beaconOf(context) };
-  const { sealInWorker } = await import("./sealing.js");
   const total = bytes(files.reduce((sum, { content }) => sum + sizeOf(content), 0));
   const onWritten = (written: number) => stage.say(t`Sealing: ${bytes(written)} of about ${total}.`);
   const made = await stage.until((signal) => sealInWorker({ files, sealFor, target: file }, onWritten, signal));

@@ -10,7 +10,7 @@ import formats from "../../../tests/pages/formats.json" with { type: "json" };
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
 const parts = [
   ...["answers", "api", "bounty", "context", "editor", "funding", "journal", "node", "opening", "page", "publish", "refused"],
-  ...["sealing", "stored", "submissions", "submit", "text", "transactions", "verdict", "wallet", "witnesses"],
+  ...["sealing", "submissions", "submit", "text", "transactions", "verdict", "wallet", "witnesses"],
   ...["../src/acts", "../src/commitments", "../src/errors", "../src/hub", "../src/secrets", ...generated],
 ];
 const source = parts.map((name) => `export * from "./${name}.js";`);

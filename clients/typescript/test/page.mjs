@@ -3,8 +3,7 @@
 import { openArtifact, openContentKey, parseEnvelope, uploadCiphertext } from "bounty-escrow-client";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { sealInWorker } from "../actions/sealing.ts";
-import { removeOthers } from "../actions/stored.ts";
+import { removeOthers, sealInWorker } from "../actions/sealing.ts";
 import { cases } from "./vectors.mjs";
 
 const MEBIBYTE = 1024 * 1024;
