@@ -12,11 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from threading import Thread
 from typing import Final
 
 from demo.examples import EXAMPLES
@@ -78,9 +76,7 @@ def run(report: Report) -> None:
         _starts(report, home, "client.help", ["--help"])
         _starts(report, home, "client.spec_commitment", ["spec-commitment", str(page)])
         _networked(report, home)
-        with _world(home) as world:
-            _first_transaction(report, world)
-            _memory(report, world)
+        _on_a_node(report, home)
         _requests(report, home / "plays")
 
 
@@ -106,24 +102,13 @@ def _networked(report: Report, home: Path) -> None:
 def _first_connection(home: Path, arguments: Sequence[str]) -> float:
     """Return seconds from starting a command to its first connection."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        seen: list[float] = []
-        waiting = Thread(target=_accept, args=(server, seen))
-        waiting.start()
+        server.settimeout(10)
         began = time.perf_counter()
         with _started([CLIENT, *arguments], home, _variables(server.getsockname()[1])) as process:
-            waiting.join(timeout=10)
+            server.accept()[0].close()
+            seconds = time.perf_counter() - began
             process.kill()  # it would ask again for a minute
-    if not seen:
-        raise RuntimeError(f"{arguments[0]} never connected")
-    return seen[0] - began
-
-
-def _accept(server: socket.socket, seen: list[float]) -> None:
-    server.settimeout(10)
-    connection, _ = server.accept()
-    seen.append(time.perf_counter())
-    server.close()  # any other connection of the command is refused at once
-    connection.close()
+    return seconds
 
 
 def _variables(port: int) -> dict[str, str]:
@@ -146,31 +131,28 @@ def _variables(port: int) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class World:
-    """A judged bounty on a real node, seen through an endpoint that can be watched."""
-
-    rpc: RpcProxy
-    bounty: str
-    guardian: Terminal
-    guardian_address: str
-    solver: Terminal
-
-
-@contextmanager
-def _world(home: Path) -> Iterator[World]:
-    with anvil.start(mining="automine", genesis_time=int(time.time()) - LONG_AGO) as node, make_ledger(node) as ledger:
-        api, rpc = ApiTwin(ledger), RpcProxy(node.url)
-        bounty = ledger.awarded(ledger.people.solvers[0].wallet)
+def _on_a_node(report: Report, home: Path) -> None:
+    """Measure commands that read, sign and send, of people with a bounty that is judged, on a real node."""
+    with (
+        anvil.start(mining="automine", genesis_time=int(time.time()) - LONG_AGO) as node,
+        make_ledger(node) as ledger,
+        closing(ApiTwin(ledger)) as api,
+        closing(RpcProxy(node.url)) as rpc,
+    ):
+        bounty = str(ledger.awarded(ledger.people.solvers[0].wallet))
         guardian, winner = (person(ledger, api, rpc, home / role, role) for role in ("guardian-1", "solver-1"))
-        try:
-            yield World(rpc, str(bounty), guardian, ledger.people.guardians[0].address, winner)
-        finally:
-            api.close()
-            rpc.close()
+        _first_transaction(report, guardian, rpc)
+        runs = (
+            (guardian, ["guardian:heartbeat"]),
+            (guardian, ["guardian:judgeable", "--guardian-address", ledger.people.guardians[0].address]),
+            (winner, ["claim", bounty]),
+            (winner, ["bounty:show", bounty]),
+        )
+        peak = max(_run([CLIENT, *arguments], each.home, each.variables())[1] for each, arguments in runs)
+    report(Figure("client.rss", peak, "MB", "<= 120", peak <= 120))
 
 
-def _first_transaction(report: Report, world: World) -> None:
+def _first_transaction(report: Report, guardian: Terminal, rpc: RpcProxy) -> None:
     """Seconds from starting a command to the moment its first signed transaction leaves it."""
     sent: list[float] = []
 
@@ -178,27 +160,15 @@ def _first_transaction(report: Report, world: World) -> None:
         if method == "eth_sendRawTransaction":
             sent.append(time.perf_counter())
 
-    world.rpc.before = note
+    rpc.before = note
     began = []
     for _ in range(7):
         began.append(time.perf_counter())
-        _run([CLIENT, "guardian:heartbeat"], world.guardian.home, world.guardian.variables())
-    world.rpc.honest()
+        _run([CLIENT, "guardian:heartbeat"], guardian.home, guardian.variables())
+    rpc.honest()
     took = [end - start for start, end in zip(began, sent, strict=True)]
     value = median(took) * 1000
     report(Figure("client.first_transaction", value, "ms", "<= 600, a node's answers included", value <= 600))
-
-
-def _memory(report: Report, world: World) -> None:
-    """The largest resident set of commands that read, sign and send."""
-    runs = [
-        (world.guardian, ["guardian:heartbeat"]),
-        (world.guardian, ["guardian:judgeable", "--guardian-address", world.guardian_address]),
-        (world.solver, ["claim", world.bounty]),
-        (world.solver, ["bounty:show", world.bounty]),
-    ]
-    peak = max(_run([CLIENT, *arguments], each.home, each.variables())[1] for each, arguments in runs)
-    report(Figure("client.rss", peak, "MB", "<= 120", peak <= 120))
 
 
 def _requests(report: Report, home: Path) -> None:
