@@ -13,7 +13,6 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from typing import Final
 
 from local_stack import gcs, postgres, valkey
@@ -21,9 +20,10 @@ from service_common import log
 
 from bench.figures import Figure, Report, median
 from bench.generated.bounties import Population
+from bench.generated.chain import Spent
 from bench.generated.copying import Copied, copy_chain
 from bench.generated.questions import questions
-from bench.generated.reading import Cost, Question, Reader
+from bench.generated.reading import Question, Reader
 from tests.servers import DatabaseServer
 
 BOUNTIES: Final = int(os.environ.get("SERVICE_BENCH_BOUNTIES", "200000"))
@@ -33,14 +33,6 @@ SMALL: Final = Population(bounties=100, life=50)
 LARGE: Final = Population(bounties=BOUNTIES, life=min(1_000, BOUNTIES // 2))
 MOST: Final = 1.5
 """How many times as much as of a small index a read of a large one may cost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The cost of a read of either index, in milliseconds: processor time, and by the clock."""
-
-    small: Cost
-    large: Cost
 
 
 def run(report: Report) -> None:
@@ -57,8 +49,7 @@ def run(report: Report) -> None:
         ]
         asked = [dict(questions(copied.population)) for copied in copies]
         for name in asked[0]:
-            compared = _compare(readers[0], asked[0][name], readers[1], asked[1][name])
-            _report_read(name, compared, report)
+            _report_read(name, *_compare(readers[0], asked[0][name], readers[1], asked[1][name]), report)
 
 
 def _report_copy(copied: Copied, report: Report) -> None:
@@ -75,25 +66,26 @@ def _report_copy(copied: Copied, report: Report) -> None:
     report(Figure("large.rss", copied.peak, "MB", "<= 200, of the process that copies", copied.peak <= 200))
 
 
-def _report_read(name: str, compared: Compared, report: Report) -> None:
-    small, large = compared.small, compared.large
+def _report_read(name: str, small: Spent, large: Spent, report: Report) -> None:
     ratio = large.cpu / small.cpu
     goal = f"ratio <= {MOST}; by the clock {large.wall * 1_000:.1f} against {small.wall * 1_000:.1f} ms"
     reference = f"{SMALL.bounties} bounties"
     report(Figure(f"large.{name}", large.cpu * 1_000, "ms CPU", goal, ratio <= MOST, reference, small.cpu * 1_000))
 
 
-def _compare(small: Reader, of_small: Sequence[Question], large: Reader, of_large: Sequence[Question]) -> Compared:
+def _compare(
+    small: Reader, of_small: Sequence[Question], large: Reader, of_large: Sequence[Question]
+) -> tuple[Spent, Spent]:
     """Measure both in turn, once each question was answered: a VerificationRecord is derived by its first read."""
     shown = [_shown(small, of_small), _shown(large, of_large)]
     if not 0.75 <= shown[1] / shown[0] <= 1.33:
         raise RuntimeError(f"{of_large[0].path} shows {shown[1]} bytes of a large index and {shown[0]} of a small one")
-    costs: tuple[list[Cost], list[Cost]] = ([], [])
+    costs: tuple[list[Spent], list[Spent]] = ([], [])
     for turn, (some_small, some_large) in enumerate(zip(_turns(of_small), _turns(of_large), strict=True)):
         both = [(small, some_small, costs[0]), (large, some_large, costs[1])]
         for reader, some, kept in both if turn % 2 else reversed(both):
             kept.append(reader.cost(some))
-    return Compared(*(_median(each) for each in costs))
+    return _median(costs[0]), _median(costs[1])
 
 
 def _shown(reader: Reader, asked: Sequence[Question]) -> float:
@@ -106,5 +98,5 @@ def _turns(asked: Sequence[Question]) -> Iterator[list[Question]]:
         yield [asked[(turn * ASKED_AT_ONCE + place) % len(asked)] for place in range(ASKED_AT_ONCE)]
 
 
-def _median(costs: Sequence[Cost]) -> Cost:
-    return Cost(median([cost.wall for cost in costs]), median([cost.cpu for cost in costs]))
+def _median(costs: Sequence[Spent]) -> Spent:
+    return Spent(median([cost.wall for cost in costs]), median([cost.cpu for cost in costs]))

@@ -42,6 +42,9 @@ class Spent:
     def __sub__(self, other: "Spent") -> "Spent":
         return Spent(self.wall - other.wall, self.cpu - other.cpu)
 
+    def __truediv__(self, times: int) -> "Spent":
+        return Spent(self.wall / times, self.cpu / times)
+
 
 class GeneratedChain:
     """The chain of a population up to the block in which its last bounty is created; ``spent`` is what deriving

@@ -30,14 +30,6 @@ class Question:
     body: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Of one request, in seconds: by the clock, and of the processor, both with PostgreSQL's part."""
-
-    wall: float
-    cpu: float
-
-
 class Reader:
     """One process of the api over one index."""
 
@@ -67,14 +59,13 @@ class Reader:
             raise RuntimeError(f"{question} was answered with {response.status_code}: {response.text}")
         return response.get_data()
 
-    def cost(self, asked: Sequence[Question]) -> Cost:
-        """Of one of these questions, on average."""
+    def cost(self, asked: Sequence[Question]) -> Spent:
+        """Of one of these questions, on average; with PostgreSQL's part of the processor."""
         postgres, began = connections_cpu(self._database), Spent.now()
         for question in asked:
             self.ask(question)
         spent = Spent.now() - began
-        cpu = spent.cpu + connections_cpu(self._database) - postgres
-        return Cost(spent.wall / len(asked), cpu / len(asked))
+        return (spent + Spent(0.0, connections_cpu(self._database) - postgres)) / len(asked)
 
 
 def variables(database: Database, redis_url: str, storage: Path) -> Mapping[str, str]:
