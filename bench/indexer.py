@@ -6,13 +6,13 @@ indexer's own follower into a real PostgreSQL.
 
 import json
 import random
-import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +28,7 @@ from service_indexer.follower import Follower
 from service_indexer.writer import Writer
 
 from bench.figures import Figure, Report, median
+from bench.indexing.backfill import backfill
 from bench.indexing.made import HUB, CountingRpc, MadeHistory
 from tests.servers import Database, DatabaseServer
 from tests.world import World, make_world
@@ -116,7 +117,7 @@ def _lag(report: Report) -> None:
             while _indexed(stack.common["SERVICE_SUBGRAPH_ENDPOINT"], query) < block:
                 time.sleep(0.01)
             rounds.append(time.perf_counter() - started)
-    half, most = statistics.median(rounds), sorted(rounds)[98]
+    half, most = median(rounds), sorted(rounds)[98]
     report(Figure("indexer.lag", half, "s", "<= 1.5", half <= 1.5))
     report(Figure("indexer.lag_p99", most, "s", "<= 3", most <= 3))
 
@@ -145,17 +146,13 @@ class _Copy:
 def _copy(world: World, server: DatabaseServer, last: BlockNumber) -> _Copy:
     fresh = server.new()
     try:
-        where = [fresh.url("service_indexer"), world.node.url, world.hub_address, str(world.chain_id)]
-        blocks = [str(max(0, world.hub.deploy_block - 1)), str(last)]
-        done = subprocess.run(
-            [sys.executable, "-m", "bench.indexing.backfill", *where, *blocks],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        where = (fresh.url("service_indexer"), world.node.url, world.hub_address, world.chain_id)
+        first = BlockNumber(max(0, world.hub.deploy_block - 1))
+        with ProcessPoolExecutor(1, get_context("spawn")) as own:
+            seconds, peak = own.submit(backfill, *where, first, last).result()
         with fresh.engine("service_api").connect() as connection:
             events = connection.exec_driver_sql("SELECT count(*) FROM hub_index.logs").scalar_one()
-        return _Copy(**json.loads(done.stdout), events=events, stored=fresh.index_bytes())
+        return _Copy(seconds, peak, events, fresh.index_bytes())
     finally:
         fresh.close()
 
@@ -171,7 +168,7 @@ def _reorg(world: World, report: Report) -> None:
         started = time.perf_counter()
         world.index()
         rounds.append((time.perf_counter() - started) * 1000)
-    value = statistics.median(rounds)
+    value = median(rounds)
     report(Figure("indexer.reorg", value, "ms", "<= 1000", value <= 1_000))
 
 

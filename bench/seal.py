@@ -10,12 +10,13 @@ import os
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -35,6 +36,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from local_stack.toolbox import ensure_npm_package
 
 from bench.figures import Figure, Report, median
+from bench.watching.memory import resident
 from tests.public_tools import debian_age
 
 T = TypeVar("T")
@@ -156,26 +158,20 @@ def _memory(report: Report) -> None:
 
 
 def _peak_of(size: int) -> tuple[float, float]:
-    """Resident memory in MB after the imports, and at its peak."""
-    program = (
-        "import sys, tempfile\n"
-        "from pathlib import Path\n"
-        "from bench.seal import BINDING, LIMITS, MEMORY, content_of, open_sealed\n"
-        "from bench.watching.memory import resident\n"
-        "from bounty_protocol.crypto.artifact import seal_directory\n"
-        "from bounty_protocol.crypto.x25519 import Identity\n"
-        "with tempfile.TemporaryDirectory(dir=MEMORY) as name:\n"
-        "    folder, identity = Path(name), Identity.generate()\n"
-        "    content = content_of(folder, int(sys.argv[1]))\n"
-        "    Path('/proc/self/clear_refs').write_text('5')\n"  # from here on the peak is counted again
-        "    start = resident('VmRSS')\n"
-        "    sealed = seal_directory(content.parent, identity.public_key, BINDING, folder / 'a.age', limits=LIMITS)\n"
-        "    open_sealed(folder / 'a.age', identity, folder / 'out', sealed)\n"
-        "    print(start, resident('VmHWM'))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, str(size)], capture_output=True, text=True, check=True)
-    start, peak = done.stdout.split()
-    return float(start), float(peak)
+    """Resident memory in MB of a process after its imports, and at its peak."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as own:
+        return own.submit(_seal_and_open, size).result()
+
+
+def _seal_and_open(size: int) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
+        folder, identity = Path(name), Identity.generate()
+        content = content_of(folder, size)
+        Path("/proc/self/clear_refs").write_text("5")  # from here on the peak is counted again
+        start = resident("VmRSS")
+        sealed = seal_directory(content.parent, identity.public_key, BINDING, folder / "a.age", limits=LIMITS)
+        open_sealed(folder / "a.age", identity, folder / "out", sealed)
+        return start, resident("VmHWM")
 
 
 def _timelock(report: Report) -> None:

@@ -1,10 +1,5 @@
-"""One copy of a chain from its beginning to a block, in a process that holds nothing else, as a worker does.
+"""One copy of a chain from its beginning to a block, for a process that holds nothing else, as a worker does."""
 
-Prints the seconds it took and the most memory it held, in MB: ``{"seconds": 9.8, "peak": 116.0}``.
-"""
-
-import json
-import sys
 import time
 
 from bounty_protocol.chain.rpc import Rpc
@@ -17,17 +12,16 @@ from service_indexer.writer import Writer
 from bench.watching.memory import resident
 
 
-def main(database_url: str, node_url: str, hub: str, chain_id: str, first: str, last: str) -> None:
-    """Copy the blocks after ``first`` up to ``last``, or a little further."""
-    address = Address(hub)
-    writer = Writer(make_engine(database_url, application="bench"), ChainId(int(chain_id)), address)
-    follower = Follower(RpcChain(Rpc([node_url]), address), writer, BlockNumber(int(first)))
+def backfill(
+    database_url: str, node_url: str, hub: Address, chain_id: ChainId, first: BlockNumber, last: BlockNumber
+) -> tuple[float, float]:
+    """Copy the blocks after ``first`` up to ``last``, or a little further; return the seconds that it took, and the
+    most memory that this process held, in MB.
+    """
+    writer = Writer(make_engine(database_url, application="bench"), chain_id, hub)
+    follower = Follower(RpcChain(Rpc([node_url]), hub), writer, first)
     follower.step()  # begins the copy
     began = time.perf_counter()
-    while follower.step() and (position := writer.position()) is not None and position.head.block_number < int(last):
+    while follower.step() and (position := writer.position()) is not None and position.head.block_number < last:
         pass
-    print(json.dumps({"seconds": time.perf_counter() - began, "peak": resident()}))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    return time.perf_counter() - began, resident()
