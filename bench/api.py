@@ -4,30 +4,30 @@ Everything runs on one machine: the server, PostgreSQL, the node, the object sto
 """
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import psutil
 import urllib3
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import BountyId
-from local_stack.process import Child, minimal_environment
+from local_stack.process import Child
 from service_api.publishing.stored_pages import store_page
 
 from bench.figures import Figure, Report, median
-from bench.http.load import get, load
+from bench.http.load import get, load, rate
 from bench.http.pages import report_page
+from bench.http.starting import start_python
 from bench.watching.processes import cpu_seconds
 from tests.api.conftest import Service, running_service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
 from tests.api.test_submissions import Sealed, open_bounty, seal
 
-TOP: Final = Path(__file__).parent.parent
 ROUNDS, SECONDS = 5, 3.0
 RSS_FROM, RSS_TO = 2_000, 200_000
 COLD, WARM = 300, 20
@@ -52,7 +52,7 @@ def run(report: Report) -> None:
         )
         for name, requests, status, connections, goal in measured:
             wanted = [(api.port, requests, status), (hello.port, [get("/")], 200), (hello.port, floor, 200)]
-            rates = [[_rate(*each, connections) for each in wanted] for _ in range(ROUNDS)]
+            rates = [[rate(*each, connections=connections, seconds=SECONDS) for each in wanted] for _ in range(ROUNDS)]
             value, reference, recovered = map(median, zip(*rates, strict=True))
             said = f"ratio >= {goal}, connections: {connections}"
             if requests is signed:
@@ -110,21 +110,7 @@ def _rss(child: Child, port: int, requests: list[bytes], report: Report) -> None
 
 def _worker_rss(parent: int) -> float:
     """Megabytes of the largest process below ``parent``."""
-    sizes = [0.0]
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
-        except OSError:
-            continue
-        if int(fields["PPid"]) == parent and "VmRSS" in fields:
-            sizes.append(int(fields["VmRSS"].split()[0]) / 1024)
-    return max(sizes)
-
-
-def _rate(port: int, requests: list[bytes], expected: int, connections: int) -> float:
-    seen = load(port, requests, connections=connections, seconds=SECONDS)
-    assert set(seen.statuses) == {expected}, seen.statuses
-    return seen.rate
+    return float(max(child.memory_info().rss for child in psutil.Process(parent).children()) / 2**20)
 
 
 def signed_reads(service: Service, sealed: Sealed) -> list[bytes]:
@@ -154,28 +140,15 @@ def submission(service: Service) -> Sealed:
 @contextmanager
 def _hello(service: Service) -> Iterator[RunningApi]:
     """The reference's server."""
-    code = (
-        "import sys; from service_common.web.server import serve; "
-        "serve('bench.http.hello:application', host='127.0.0.1', "
+    internal, database = service.runtime.port(), service.variables["SERVICE_DATABASE_URL"]
+    call = "'bench.http.hello:application', host='127.0.0.1', port=int(sys.argv[1]), internal_port=int(sys.argv[2])"
+    code = f"import sys; from service_common.web.server import serve; serve({call}, checks={{}})"
+    child, port = start_python(
+        service.runtime,
+        "hello",
+        lambda port: ["-c", code, str(port), str(internal)],
+        200,
+        SERVICE_DATABASE_URL=database,
     )
-    code += "port=int(sys.argv[1]), internal_port=int(sys.argv[2]), checks={})"
-    internal = service.runtime.port()
-
-    def spawn(port: int) -> Child:
-        return service.runtime.family.spawn(
-            "hello",
-            [sys.executable, "-c", code, str(port), str(internal)],
-            environment=minimal_environment(service.runtime.logs)
-            | {"PYTHONPATH": str(TOP), "SERVICE_DATABASE_URL": service.variables["SERVICE_DATABASE_URL"]},
-            cwd=service.runtime.logs,
-        )
-
-    def answers(port: int) -> bool:
-        try:
-            return urllib3.request("GET", f"http://127.0.0.1:{port}/", retries=False, timeout=2).status == 200
-        except urllib3.exceptions.HTTPError:
-            return False
-
-    child, port = service.runtime.start_listening(spawn, answers, 30.0)
     yield RunningApi(port, internal, child)
     service.runtime.family.end([child])

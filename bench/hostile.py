@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -31,22 +30,21 @@ from bounty_protocol.types import Address
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import challenge_page
 from local_stack.ports import HOST
-from local_stack.process import minimal_environment
 from local_stack.stack import DATABASE, Stack, StackSettings, running_stack
 from service_common.jobs import QueueName, connect, open_queue
 
 from bench.attack import attacks
-from bench.attack.asking import PUBLICATION, Signer, request, signer
+from bench.attack.asking import PUBLICATION, Signer, readers, seen_at, signer
 from bench.attack.sending import Sending, Sent, send
 from bench.figures import Figure, Report, median
-from bench.http.load import Load, load, quantile
+from bench.http.load import Load, get, load, quantile
+from bench.http.starting import start_python
 from bench.watching.manifests import memory_requests
-from bench.watching.processes import cpu_seconds, main_processes, weighed
+from bench.watching.processes import cpu_of, main_processes, weighed
 from tests.protocol.auth.signing import Key, new_key
 from tests.protocol.auth.wallets import ENDLESS, owner_wallet, place
 from tests.waiting import wait_until
 
-TOP: Final = Path(__file__).parent.parent
 ROUNDS: Final = 5
 SECONDS: Final = float(os.environ.get("SERVICE_BENCH_SECONDS", "6"))
 LEAD_SECONDS: Final = 0.5
@@ -191,16 +189,15 @@ def _write(people: ThreadPoolExecutor, write: Write) -> list[Future[int]]:
 
 def _reads(scene: Scene) -> list[bytes]:
     """Signed reads of content and kept public reads in turn, each from another address."""
-    sign, people = signer(scene.stack), scene.stack.people
+    sign, keys = signer(scene.stack), readers(scene.stack)
     bounty = f"/api/bounties/{scene.bounty.bounty_id}"
     content = f"{bounty}/submissions/{scene.submitted.commitment}/content"
-    readers = [_key(person.wallet.private_key) for person in (people.poster, *people.guardians)]
     public = [bounty, "/api/bounties?limit=20", "/api/deployment"]
     made = []
     for number in range(100):
-        reader = readers[number % len(readers)]
-        made.append(request("GET", content, _honest(number), sign.line(reader, "GET", content)))
-        made.append(request("GET", public[number % len(public)], _honest(100 + number)))
+        reader = keys[number % len(keys)]
+        made.append(get(content, seen_at(_honest(number)), sign.line(reader, "GET", content)))
+        made.append(get(public[number % len(public)], seen_at(_honest(100 + number))))
     return made
 
 
@@ -264,10 +261,6 @@ def _honest(number: int) -> str:
     return f"198.51.100.{number % 250 + 1}"
 
 
-def _key(private_key: str) -> Key:
-    return Key(bytes.fromhex(private_key.removeprefix("0x")))
-
-
 ATTACKS: Final = (
     Attack("publish", lambda scene, sign, at: attacks.pages(sign, at, scene.page), _publications, "publications"),
     Attack("graphql", lambda _, _sign, at: attacks.queries(at), _queries, "queries"),
@@ -301,7 +294,8 @@ def _scene() -> Iterator[Scene]:
         wallets = [place(node, owner_wallet(owner.address), f"wallet {number}") for number in range(WALLETS)]
         endless = place(node, ENDLESS, "endless")
         cast.wait_for(cast.chain_time() + 3)  # the api calls at a block that it knows, which has the wallets then
-        scene = Scene(stack, _sink(stack), page, bounty, submitted, owner, wallets, endless, attackers)
+        _, sink = start_python(stack.runtime, "sink", lambda port: ["-m", "bench.attack.sink", str(port)], 503)
+        scene = Scene(stack, sink, page, bounty, submitted, owner, wallets, endless, attackers)
         sign = signer(stack)
         warm = [_wallet_upload_urls(scene, sign), _publications(scene, sign), _queries(scene, sign)]
         first = [[write(number) for number in range(WALLETS)] for write in warm]
@@ -311,21 +305,6 @@ def _scene() -> Iterator[Scene]:
         assert attackers.submit(os.getpid).result() != os.getpid()
         _rest(scene)
         yield scene
-
-
-def _sink(stack: Stack) -> int:
-    """Return its port, once it listens; it ends with the stack."""
-    environment = minimal_environment(stack.runtime.logs) | {"PYTHONPATH": os.pathsep.join(sys.path)}
-
-    def answers(port: int) -> bool:
-        try:
-            return urllib3.request("GET", f"http://{HOST}:{port}/", retries=False, timeout=2).status == 503
-        except urllib3.exceptions.HTTPError:
-            return False
-
-    command = [sys.executable, "-m", "bench.attack.sink"]
-    spawn = partial(stack.runtime.family.spawn, "sink", environment=environment, cwd=TOP)
-    return stack.runtime.start_listening(lambda port: spawn([*command, str(port)]), answers, 30.0)[1]
 
 
 def _fill(stack: Stack, bounty: Funded, other: Funded) -> None:
@@ -370,12 +349,8 @@ def _rest(scene: Scene) -> None:
     ends = time.monotonic() + REST_SECONDS
     while time.monotonic() < ends:
         scene.stack.check()
-        before = _cpu(scene.stack)
+        before = cpu_of(scene.stack)
         time.sleep(1.0)
-        if _cpu(scene.stack) - before < QUIET:
+        if cpu_of(scene.stack) - before < QUIET:
             return
     print("bench: the stack does not come to rest", file=sys.stderr, flush=True)
-
-
-def _cpu(stack: Stack) -> float:
-    return cpu_seconds(main_processes(stack))

@@ -16,7 +16,7 @@ from local_stack import valkey
 from local_stack.ports import HOST
 
 from bench.figures import Figure, Report, median
-from bench.http.load import load, post
+from bench.http.load import load, post, rate
 from tests.api.conftest import Service, running_service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
@@ -105,9 +105,9 @@ def _others(service: Service, report: Report) -> None:
         query = b'{"query": "{ bounties(first: 5) { id } }"}'
         requests = [post("/subgraph", query)]
         load(api.port, requests, seconds=1.0)
-        alone = [_rate(api, requests) for _ in range(ROUNDS)]
+        alone = [rate(api.port, requests, seconds=2.0) for _ in range(ROUNDS)]
         with _waiting(service, api):
-            beside = [_rate(api, requests) for _ in range(ROUNDS)]
+            beside = [rate(api.port, requests, seconds=2.0) for _ in range(ROUNDS)]
     value, reference = median(beside), median(alone)
     goal = "ratio >= 0.8"
     name = "with none waiting"
@@ -147,12 +147,6 @@ def _in_flight(service: Service) -> int:
         pending = select(func.count()).select_from(t.review_charges).where(t.review_charges.c.poster != "")
         reviewed = 1  # the publication of the overhead
         return int(connection.execute(pending).scalar_one()) - reviewed
-
-
-def _rate(api: RunningApi, requests: list[bytes]) -> float:
-    seen = load(api.port, requests, seconds=2.0)
-    assert set(seen.statuses) == {200}, seen.statuses
-    return seen.rate
 
 
 def _url(api: RunningApi, poster: Key) -> str:

@@ -31,19 +31,14 @@ def measure(name: str) -> list[str]:
         print(figure.line(), flush=True)
 
     import_module(f"bench.{name}").run(report)
-    keep(name, figures)
-    return [figure.line() for figure in figures]
-
-
-def keep(group: str, figures: Sequence[Figure]) -> None:
-    """Remember a group's figures, with the day and how busy the machine was in the quarter of an hour before."""
     KEPT.mkdir(parents=True, exist_ok=True)
     run = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "load": round(os.getloadavg()[2], 1),
+        "load": round(os.getloadavg()[2], 1),  # how busy the machine was in the quarter of an hour before
         "figures": [json.loads(figure.line()) for figure in figures],
     }
-    (KEPT / f"{group}.json").write_text(json.dumps(run), encoding="utf-8")
+    (KEPT / f"{name}.json").write_text(json.dumps(run), encoding="utf-8")
+    return [figure.line() for figure in figures]
 
 
 def write_page(groups: Sequence[str]) -> None:

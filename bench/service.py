@@ -11,25 +11,19 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
-from bounty_protocol.auth.sign import RequestToSign, approval_header
-from bounty_protocol.auth.typed_data import SigningDomain, typed_data
-from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.rpc import Rpc
-from bounty_protocol.types import Address, BlockNumber, ChainId
+from bounty_protocol.types import ChainId
 from demo.bounty import Cast, Funded, Submitted
-from eth_account import Account
-from local_stack.accounts import RoleAccount as Account_
 from local_stack.stack import Stack, running_stack
 from service_common.db.engine import make_engine, reading, writing
 from service_common.db.hub_index import open_bounties
 from service_indexer.due import has_work
 from sqlalchemy import literal, select
 
+from bench.attack.asking import readers, signer
 from bench.figures import Figure, Report
 from bench.http.load import Load, get, load, post
-from bench.watching.processes import cpu_seconds, main_processes, weighed
+from bench.watching.processes import cpu_of, main_processes, weighed
 from tests.waiting import wait_until
 
 RATE: Final = 500
@@ -48,17 +42,17 @@ def run(report: Report) -> None:
     """Measure the group."""
     with running_stack() as stack, tempfile.TemporaryDirectory() as folder:
         cast = Cast(stack, Path(folder))
-        _warm_up(cast)
+        cast.fund(submission_seconds=30, judging_seconds=60)  # one-time loading counts for none after it
         _wait_for_rest(stack)
-        idle = _idle(stack, LIVES_IDLE_SECONDS)
+        idle = _idle(stack)
         goal = f"<= 15, beside 5 blocks a second, which one process reads and writes with {_follow(stack) * 1000:.1f}"
         report(Figure("service.idle_cpu", idle * 1000, "ms/s", goal, idle <= 0.015))
         weight = sum(weighed(main_processes(stack)).values()) / 1_000_000
         report(Figure("service.rss", weight, "MB of all services", "<= 700, idle", weight <= 700))
-        before, began = _cpu(stack), time.perf_counter()
+        before, began = cpu_of(stack), time.perf_counter()
         bounty, submitted = _lifecycles(cast)
-        used, lasted = _cpu(stack) - before, time.perf_counter() - began
-        idle = (idle + _idle(stack, LIVES_IDLE_SECONDS)) / 2
+        used, lasted = cpu_of(stack) - before, time.perf_counter() - began
+        idle = (idle + _idle(stack)) / 2
         each = (used - idle * lasted) / LIVES
         goal = f"<= 0.25, of {LIVES} side by side; idle took {idle * lasted:.2f} meanwhile"
         report(Figure("service.lifecycle_cpu", each, "s", goal, each <= 0.25))
@@ -80,11 +74,11 @@ def _wait_for_rest(stack: Stack) -> None:
     engine.dispose()
 
 
-def _idle(stack: Stack, seconds: float = IDLE_SECONDS) -> float:
+def _idle(stack: Stack) -> float:
     """Return seconds of CPU in a second while there is no request."""
-    before = _cpu(stack)
-    time.sleep(seconds)
-    return (_cpu(stack) - before) / seconds
+    before = cpu_of(stack)
+    time.sleep(LIVES_IDLE_SECONDS)
+    return (cpu_of(stack) - before) / LIVES_IDLE_SECONDS
 
 
 def _follow(stack: Stack) -> float:
@@ -113,11 +107,6 @@ def _tell(report: Report, seen: Load) -> None:
     goal = f">= {RATE} for {SECONDS:.0f} s, p99 <= 250 ms, no error; here p99 {p99:.0f} ms, {failed} errors{of_which}"
     report(Figure("service.mixed", seen.rate, "requests/s", goal, ok))
     report(Figure("service.mixed_p99", p99, "ms", "<= 250", p99 <= 250))
-
-
-def _warm_up(cast: Cast) -> None:
-    """Run a first bounty, so that one-time loading counts for none after it."""
-    cast.fund(submission_seconds=30, judging_seconds=60)
 
 
 def _lifecycles(cast: Cast) -> tuple[Funded, Submitted]:
@@ -152,25 +141,12 @@ def _mixture(bounty_id: int, commitment: str, signed: list[bytes]) -> list[bytes
 
 
 def _signed_reads(stack: Stack, bounty: Funded, submitted: Submitted) -> list[bytes]:
-    """Of the content, by everybody who may read it."""
-    people, content = stack.people.by_name(), _content(bounty, submitted)
-    return [_signed(stack, people[name], content) for name in ("poster", "guardian-1", "guardian-2", "guardian-3")]
-
-
-def _content(bounty: Funded, submitted: Submitted) -> str:
-    return f"/api/bounties/{bounty.bounty_id}/submissions/{submitted.commitment}/content"
-
-
-def _signed(stack: Stack, person: Account_, path: str) -> bytes:
-    """Sign a request once for the two minutes: it names a block that stays in the window of five."""
-    rpc = Rpc([stack.anvil.url])
-    head = header_at(rpc, BlockNumber(header_at(rpc, "latest").number))
-    host = urlsplit(stack.common["SERVICE_API_BASE_URL"]).netloc
-    approval = RequestToSign("GET", path, "", b"", host).approval(head.number, head.hash)
-    domain = SigningDomain(ChainId(stack.anvil.chain_id), Address(stack.hub.hub.address))
-    key = person.wallet.private_key
-    signature = bytes(Account.sign_typed_data(key, full_message=typed_data(domain, approval)).signature)
-    return get(path, f"Authorization: {approval_header(Address(person.address), signature, approval)}")
+    """Of the content, by everybody who may read it: each signed once for the two minutes, over a block that stays in
+    the window of five.
+    """
+    sign = signer(stack)
+    content = f"/api/bounties/{bounty.bounty_id}/submissions/{submitted.commitment}/content"
+    return [get(content, sign.line(reader, "GET", content)) for reader in readers(stack)]
 
 
 def _port(stack: Stack) -> int:
@@ -178,8 +154,3 @@ def _port(stack: Stack) -> int:
     if port is None:
         raise RuntimeError("the api does not listen")
     return port
-
-
-def _cpu(stack: Stack) -> float:
-    """Return seconds of CPU that all services have used, ended children included."""
-    return cpu_seconds(main_processes(stack))

@@ -1,4 +1,4 @@
-"""Requests as they go over the wire, each from an address of its own behind the deployment's proxy, and signed."""
+"""Requests of callers behind the deployment's proxy, signed over a block of the stack's chain."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -10,20 +10,16 @@ from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.types import Address, BlockNumber, ChainId
 from local_stack.stack import Stack
 
+from bench.http.load import post
 from tests.protocol.auth.signing import Key
 
 PUBLICATION = "/api/bounty-challenge-specs/prepare-publication"
 BLOCKS_BEHIND = 3
 
 
-def request(
-    method: str, target: str, address: str, *lines: str, body: bytes = b"", media_type: str = "", length: int = 0
-) -> bytes:
-    """Return one request whose caller the proxy saw at ``address``; ``length`` where more is announced than is sent."""
-    head = [f"{method} {target} HTTP/1.1", "Host: a", f"X-Forwarded-For: {address}", *lines]
-    if media_type:
-        head += [f"Content-Type: {media_type}", f"Content-Length: {length or len(body)}"]
-    return "\r\n".join((*head, "", "")).encode() + body
+def seen_at(address: str) -> str:
+    """Return the header line in which the proxy names the caller's address."""
+    return f"X-Forwarded-For: {address}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,7 @@ class Signer:
         """Return a page, signed by its Poster."""
         query = f"poster_address={key.address}"
         signed = self.line(key, "POST", PUBLICATION, query=query, body=page)
-        return request("POST", f"{PUBLICATION}?{query}", address, signed, body=page, media_type="text/markdown")
+        return post(f"{PUBLICATION}?{query}", page, seen_at(address), signed, media_type="text/markdown")
 
 
 def signer(stack: Stack) -> Signer:
@@ -65,3 +61,9 @@ def signer(stack: Stack) -> Signer:
     block = header_at(rpc, BlockNumber(header_at(rpc, "latest").number - BLOCKS_BEHIND))
     domain = SigningDomain(ChainId(stack.anvil.chain_id), Address(stack.hub.hub.address))
     return Signer(domain, urlsplit(stack.api_base_url).netloc, block)
+
+
+def readers(stack: Stack) -> list[Key]:
+    """Return the keys of those who may read the sealed work of a bounty."""
+    accounts = (stack.people.poster, *stack.people.guardians)
+    return [Key(bytes.fromhex(each.wallet.private_key.removeprefix("0x"))) for each in accounts]

@@ -17,8 +17,9 @@ from graphql import get_introspection_query
 from service_api.subgraph.request import MAX_SAME_FIELDS
 from service_api.subgraph.rows import MAX_IN
 
-from bench.attack.asking import Signer, request
+from bench.attack.asking import Signer, seen_at
 from bench.attack.sending import Sending
+from bench.http.load import get, post
 from tests.protocol.auth.signing import Key, new_key
 from tests.protocol.auth.wallets import CREATE2_DEPLOYER, wrapper
 
@@ -83,8 +84,7 @@ def queries(address: str) -> Sending:
         (get_introspection_query(descriptions=True), None),
     )
     bodies = [json.dumps({"query": query, "variables": variables}).encode() for query, variables in asked]
-    made = [request("POST", "/subgraph", address, body=body, media_type="application/json") for body in bodies]
-    return Sending(made, BUSY)
+    return Sending([post("/subgraph", body, seen_at(address)) for body in bodies], BUSY)
 
 
 def wallets(signer: Signer, address: str, existing: Sequence[Address]) -> Sending:
@@ -98,7 +98,7 @@ def wallets(signer: Signer, address: str, existing: Sequence[Address]) -> Sendin
         kinds = (garbage, secrets.token_bytes(half), wrapper(CREATE2_DEPLOYER, secrets.token_bytes(half), garbage))
         return signer.line(nobody, "GET", path, account=account, signature=kinds[number % len(kinds)])
 
-    return Sending([request("GET", path, address, line(number)) for number in range(500)], BUSY)
+    return Sending([get(path, seen_at(address), line(number)) for number in range(500)], BUSY)
 
 
 def slow_bodies(signer: Signer, address: str) -> Sending:
@@ -108,6 +108,5 @@ def slow_bodies(signer: Signer, address: str) -> Sending:
         key = new_key()
         path = f"/api/bounties/1/submissions/{key.address}/artifact-upload-url"
         signed = signer.line(key, "POST", path)
-        kind = "application/json"
-        heads.append(request("POST", path, address, signed, media_type=kind, length=MAX_ENVELOPE_BYTES))
+        heads.append(post(path, b"", seen_at(address), signed, length=MAX_ENVELOPE_BYTES))
     return Sending(heads, SLOW, slowly=True)

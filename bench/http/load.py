@@ -47,9 +47,12 @@ def get(target: str, *lines: str) -> bytes:
     return "\r\n".join((f"GET {target} HTTP/1.1", "Host: a", *lines, "", "")).encode()
 
 
-def post(target: str, body: bytes) -> bytes:
-    """Return a POST of JSON, likewise."""
-    head = get(target, "Content-Type: application/json", f"Content-Length: {len(body)}")
+def post(
+    target: str, body: bytes, *lines: str, media_type: str = "application/json", length: int | None = None
+) -> bytes:
+    """Return a POST, likewise; ``length`` where more is announced than is sent."""
+    length = len(body) if length is None else length
+    head = get(target, *lines, f"Content-Type: {media_type}", f"Content-Length: {length}")
     return head.replace(b"GET", b"POST", 1) + body
 
 
@@ -156,3 +159,10 @@ def load(
     for key in list(selector.get_map().values()):
         key.data.socket.close()
     return result
+
+
+def rate(port: int, requests: Sequence[bytes], status: int = 200, *, connections: int = 8, seconds: float) -> float:
+    """Return answers a second; each of them has this status."""
+    seen = load(port, requests, connections=connections, seconds=seconds)
+    assert set(seen.statuses) == {status}, seen.statuses
+    return seen.rate

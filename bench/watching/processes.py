@@ -17,6 +17,11 @@ def cpu_seconds(roots: dict[str, int]) -> float:
     return sum(_cpu(process) for family in _families(roots).values() for process in family)
 
 
+def cpu_of(stack: Stack) -> float:
+    """Return the CPU seconds of all services."""
+    return cpu_seconds(main_processes(stack))
+
+
 def weighed(roots: dict[str, int]) -> dict[str, int]:
     """Return bytes of memory of each root with everything below it, a page that several have counted once: what a
     container takes. More expensive to find out than ``cpu_seconds``.
