@@ -6,11 +6,12 @@
 import { pageTerms, ServiceError, type Issue } from "../src/acting.js";
 import { requireNoKey } from "./api.js";
 import { element, labelled } from "./dom.js";
+import { feesOf, refundDay, type Conditions } from "./funding.js";
 import type { Journal } from "./journal.js";
 import { deadlineOf, escrowHint, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
 import { factList, problem, type Fact } from "./stage.js";
-import { counted, type Token } from "./text.js";
+import { amount, counted, moment, type Token } from "./text.js";
 import { t } from "./words.js";
 
 const DRAFT = "page";
@@ -27,19 +28,17 @@ const ABOUT_PAGE = new Set([
 
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
-export interface Outlook {
-  /** What the terms come to, as far as they are filled in. */
-  readonly facts: (escrow: bigint | undefined, deadline: number | undefined, window: number | undefined) => Fact[];
-  /** What account and contract have against an amount; undefined for nothing. */
-  readonly against: (escrow: bigint) => string | undefined;
-}
-
 /** What a form works with; a wallet brings better ones. */
 export interface Desk {
   readonly drafts: Pick<Journal, "get" | "write" | "remove">;
   readonly token: Token;
-  readonly outlook: Outlook;
+  /** What is taken of an escrow, and when the work can be opened. */
+  readonly figures: Pick<Conditions, "protocolFeeBps" | "guardianFeeBps" | "revealDelay">;
+  /** What an amount is refused for, once an account is there. */
+  readonly bounds?: Bounds;
 }
+
+type Bounds = Pick<Conditions, "held" | "minEscrow">;
 
 /** Forgets what was written, once it is funded; another page, which another account may have begun since, is kept. */
 export async function forgetPage({ drafts, token }: Pick<Desk, "drafts" | "token">, page: string): Promise<void> {
@@ -146,7 +145,6 @@ export class Editor {
   /** Puts beside each field what is wrong with it, as it is typed or by the last refusal; and what the terms come to. */
   #mark(): void {
     const filled = this.#filled;
-    const { token, outlook } = this.#desk;
     for (const [name, list] of this.#lists) {
       const typed = this.#wrongAsTyped(name, filled);
       const texts = typed === undefined ? (this.#refused.get(name) ?? []) : [typed];
@@ -155,17 +153,16 @@ export class Editor {
       this.#fields[name].setAttribute("aria-invalid", String(texts.length > 0));
     }
     this.#sums.hidden = filled.finished !== "";
-    const facts = outlook.facts(escrowOf(filled.escrow, token), filled.deadline, windowOf(filled));
-    this.#sums.replaceChildren(factList(facts, "totals"));
+    this.#sums.replaceChildren(factList(outlookOf(this.#desk, filled), "totals"));
   }
 
   /** Says what is wrong with an amount or a number as it is typed; undefined where nothing shows. */
   #wrongAsTyped(name: keyof Filled, filled: Filled): string | undefined {
-    const { token, outlook } = this.#desk;
+    const { token, bounds } = this.#desk;
     if (name === "window" && filled.window.trim() !== "" && windowOf(filled) === undefined) return t`Write a whole number above 0.`;
     if (name !== "escrow" || filled.escrow.trim() === "") return undefined;
     const escrow = escrowOf(filled.escrow, token);
-    return escrow === undefined ? escrowHint(token) : outlook.against(escrow);
+    return escrow === undefined ? escrowHint(token) : bounds && against(escrow, bounds, token);
   }
 
   /** Makes the fields, each with its label, what it is for, and the place for what is wrong with it. */
@@ -222,6 +219,29 @@ export class Editor {
     this.#mark();
     void this.#desk.drafts.write(DRAFT, JSON.stringify(this.#filled)).catch(() => undefined); // it is still shown
   }
+}
+
+/** Says what contract and account have against an amount; undefined for nothing. */
+export function against(escrow: bigint, { held, minEscrow }: Bounds, token: Token): string | undefined {
+  if (escrow < minEscrow) return t`Write at least ${amount(minEscrow, token)}.`;
+  return escrow > held ? t`Your account holds ${amount(held, token)} only.` : undefined;
+}
+
+/** Says what terms come to while they are written, with a wallet or without; nothing of it is signed. */
+function outlookOf({ token, figures, bounds }: Desk, filled: Filled): Fact[] {
+  const [escrow, deadline, window] = [escrowOf(filled.escrow, token), filled.deadline, windowOf(filled)];
+  const shown: Fact[] = [];
+  if (escrow !== undefined) {
+    const { protocolFee, guardianFee } = feesOf(escrow, figures);
+    shown.push([t`You pay`, amount(escrow, token)], [t`The winner gets`, amount(escrow - protocolFee - guardianFee, token)]);
+  }
+  if (bounds !== undefined) shown.push([t`Your balance`, amount(bounds.held, token)]);
+  if (deadline !== undefined) shown.push([t`Closes`, moment(deadline)]);
+  if (deadline !== undefined && window !== undefined) {
+    const ends = BigInt(deadline) + figures.revealDelay + BigInt(window);
+    shown.push([t`Judged until`, moment(ends)], [t`If nobody wins`, refundDay(ends)]);
+  }
+  return shown;
 }
 
 async function draftIn(drafts: Desk["drafts"]): Promise<Filled | undefined> {

@@ -10,15 +10,15 @@ import { refuseDifferences, typed } from "./answers.js";
 import { requireStatedDelay, signed, type SignedRequest } from "./api.js";
 import type { Acting, Context } from "./context.js";
 import { element } from "./dom.js";
-import { Editor, forgetPage, isAboutPage, type Outlook } from "./editor.js";
+import { against, Editor, forgetPage, isAboutPage } from "./editor.js";
 import { authorized, create, creationStep, domainOf, feesOf, fundingName, LIMITS, liveOf, nonceOf } from "./funding.js";
-import { refundDay, requireNoOtherText } from "./funding.js";
+import { requireNoOtherText } from "./funding.js";
 import type { Conditions, Funding, Job } from "./funding.js";
 import { Journal } from "./journal.js";
 import { transactionLine } from "./results.js";
 import type { Settings } from "./settings.js";
 import type { Fact } from "./stage.js";
-import { amount, bytes, moment, printable, type Token } from "./text.js";
+import { bytes, moment, printable } from "./text.js";
 import { escrowsOf, type Escrow } from "./witnesses.js";
 import type { Offer } from "./view.js";
 import { t } from "./words.js";
@@ -31,9 +31,12 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
   const { terms, deployment } = settings;
   if (terms === undefined) return;
   const form = element("form", { class: "unconnected" });
-  const figures = { protocolFeeBps: BigInt(terms.protocol_fee_bps), guardianFeeBps: BigInt(terms.guardian_fee_bps) };
-  const outlook = outlookOf(terms.token, { ...figures, revealDelay: BigInt(terms.reveal_delay_seconds) });
-  editor ??= Journal.open(deployment).then((drafts) => Editor.open({ drafts, token: terms.token, outlook }));
+  const figures = {
+    protocolFeeBps: BigInt(terms.protocol_fee_bps),
+    guardianFeeBps: BigInt(terms.guardian_fee_bps),
+    revealDelay: BigInt(terms.reveal_delay_seconds),
+  };
+  editor ??= Journal.open(deployment).then((drafts) => Editor.open({ drafts, token: terms.token, figures }));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     goOn();
@@ -61,7 +64,7 @@ export const PUBLISHING: Offer = {
 async function publish(context: Acting): Promise<void> {
   const { stage } = context;
   const conditions = await readConditions(context);
-  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions) };
+  const desk = { ...context, figures: conditions, bounds: conditions };
   const form = await (editor ??= Editor.open(desk));
   form.use(desk);
   document.querySelector("form.unconnected")?.remove();
@@ -155,37 +158,6 @@ async function readConditions({ node, hub, token, account, settings }: Context):
     ...{ protocolFeeBps, guardianFeeBps, now: timestamp, held },
     ...(Object.fromEntries(limits) as Record<(typeof LIMITS)[number], bigint>),
   };
-}
-
-/** What is taken of an escrow, and when the work can be opened. */
-type Figures = Pick<Conditions, "protocolFeeBps" | "guardianFeeBps" | "revealDelay">;
-
-/** What an amount is refused for. */
-type Bounds = Pick<Conditions, "held" | "minEscrow">;
-
-/** Says what contract and account have against an amount; undefined for nothing. */
-function against(escrow: bigint, { held, minEscrow }: Bounds, token: Token): string | undefined {
-  if (escrow < minEscrow) return t`Write at least ${amount(minEscrow, token)}.`;
-  return escrow > held ? t`Your account holds ${amount(held, token)} only.` : undefined;
-}
-
-/** What terms come to while they are written, with a wallet or without; nothing of it is signed. */
-function outlookOf(token: Token, figures: Figures, bounds?: Bounds): Outlook {
-  const facts: Outlook["facts"] = (escrow, deadline, window) => {
-    const shown: Fact[] = [];
-    if (escrow !== undefined) {
-      const { protocolFee, guardianFee } = feesOf(escrow, figures);
-      shown.push([t`You pay`, amount(escrow, token)], [t`The winner gets`, amount(escrow - protocolFee - guardianFee, token)]);
-    }
-    if (bounds !== undefined) shown.push([t`Your balance`, amount(bounds.held, token)]);
-    if (deadline !== undefined) shown.push([t`Closes`, moment(deadline)]);
-    if (deadline !== undefined && window !== undefined) {
-      const ends = BigInt(deadline) + figures.revealDelay + BigInt(window);
-      shown.push([t`Judged until`, moment(ends)], [t`If nobody wins`, refundDay(ends)]);
-    }
-    return shown;
-  };
-  return { facts, against: (escrow) => bounds && against(escrow, bounds, token) };
 }
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
