@@ -8,7 +8,7 @@ import { pause } from "./dom.js";
 import { deliveredOf, openingOffers } from "./opening.js";
 import { PUBLISHING, showForm } from "./publish.js";
 import { rememberWallet, rememberedWallet } from "./remembered.js";
-import { readSettings, type Settings } from "./settings.js";
+import { readSettings } from "./settings.js";
 import { notice, Stage } from "./stage.js";
 import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
@@ -27,7 +27,6 @@ const ENDING_MILLISECONDS = 2_000;
 /** One page with its wallets. */
 export class Session {
   readonly #place: HTMLElement;
-  #settings: Settings;
   readonly #wallets: Announced[] = [];
   #state: State = { is: "left" };
   #running: Promise<void> | undefined;
@@ -37,14 +36,14 @@ export class Session {
 
   constructor(place: HTMLElement, acting: HTMLElement) {
     this.#place = place;
-    this.#settings = readSettings(place);
     this.#view = new View(acting, {
       connect: (announced) => void this.#connect(announced, true),
       disconnect: () => void this.#leave(),
       switchChain: () => void this.#switchChain(),
       begin: (offer) => void this.#begin(offer),
     });
-    if (this.#settings.actions === "publish") showForm(this.#settings, place, () => void this.choose());
+    const settings = readSettings(place);
+    if (settings.actions === "publish") showForm(settings, place, () => void this.choose());
     discover((wallet) => {
       this.#wallets.push(wallet);
       this.#view.offer(wallet);
@@ -82,12 +81,12 @@ export class Session {
   /** Connects a wallet and shows what its account can do. `isAsked`: by a button that a person has just pressed. */
   async #connect(announced: Announced, isAsked: boolean): Promise<void> {
     const turn = (this.#turn += 1);
-    this.#settings = readSettings(this.#place);
+    const settings = readSettings(this.#place);
+    const { chainId } = settings.deployment;
     const ending = this.#end();
     let wallet: Wallet | undefined;
     try {
-      const { chainId } = this.#settings.deployment;
-      wallet = isAsked ? await this.#asked(announced) : await Wallet.connectAgain(announced, chainId);
+      wallet = isAsked ? await this.#asked(announced, chainId) : await Wallet.connectAgain(announced, chainId);
       if (this.#turn !== turn) return; // another wallet was chosen meanwhile
       if (wallet === undefined) return this.#set({ is: "left" });
       rememberWallet(announced.id);
@@ -96,7 +95,7 @@ export class Session {
       });
       this.#set({ is: "reading", wallet });
       await wallet.requireReady();
-      const context = await makeContext(this.#settings, wallet);
+      const context = await makeContext(settings, wallet);
       const [offers, why] = await offersOf(context);
       await ending;
       if (this.#turn !== turn) return;
@@ -110,11 +109,11 @@ export class Session {
   }
 
   /** Asks the wallet for an account; once that takes long, shows what the wallet may be waiting for. */
-  async #asked(announced: Announced): Promise<Wallet> {
+  async #asked(announced: Announced, chainId: number): Promise<Wallet> {
     this.#set({ is: "connecting", isSlow: false });
     const timer = setTimeout(() => this.#set({ is: "connecting", isSlow: true }), HINT_MILLISECONDS);
     try {
-      return await Wallet.connect(announced, this.#settings.deployment.chainId);
+      return await Wallet.connect(announced, chainId);
     } finally {
       clearTimeout(timer);
     }

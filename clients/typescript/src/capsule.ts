@@ -115,8 +115,7 @@ async function unlock(header: AgeHeader, signature: string): Promise<Uint8Array>
   const body = header.stanzas[0]?.body ?? new Uint8Array();
   const U = body.subarray(0, POINT_BYTES);
   if (!isCanonicalG2(U)) {
-    const message = "its stanza does not hold a point of the curve in canonical encoding";
-    throw refusal("timelock_malformed", `not a timelock file in the required form: ${message}`);
+    throw notATimelock("its stanza does not hold a point of the curve in canonical encoding");
   }
   const [V, W] = [body.subarray(POINT_BYTES, POINT_BYTES + FILE_KEY), body.subarray(POINT_BYTES + FILE_KEY)];
   try {
