@@ -15,8 +15,8 @@ import { Decrypter, Encrypter, Stanza, identityToRecipient } from "age-encryptio
 import type { Identity } from "age-encryption";
 import type { Hex } from "viem";
 import { ByteSource, concat, fromHex, toHex, utf8 } from "./bytes.js";
-import { refusal } from "./errors.js";
 import type { Primitives } from "./compiled.js";
+import { refusal } from "./errors.js";
 
 const INTRO = "age-encryption.org/v1\n";
 const MAX_HEADER_BYTES = 16 * 1024;

@@ -1,4 +1,4 @@
-/** The primitives in WebAssembly; loaded only where it may run. */
+/** The two primitives through which every byte passes that is sealed; in WebAssembly, loaded only where it may run. */
 
 import { createSHA256 } from "hash-wasm";
 import sodium from "libsodium-wrappers";
