@@ -156,6 +156,17 @@ def documents() -> dict[str, object]:
             PAGE.replace(DELIVERABLES, b""),
         ),
         ("an empty body", PAGE[: PAGE.index(b"# The")]),
+        (
+            "a title of two lines",
+            PAGE.replace(b"title: Halve", b'title: "Halve\\n').replace(b"tile set\n", b'set"\n', 1),
+        ),
+        ("an empty summary", PAGE.replace(b"The tiles of our map are too large for slow connections.", b'" "')),
+        ("a contact that is too long", PAGE.replace(b"tiles@example.org", b"t" * 1_000)),
+        ("an amount of zero", PAGE.replace(b"250000000", b"0")),
+        ("a deadline of zero", PAGE.replace(b"1900000000", b"0")),
+        ("a language that is none", PAGE.replace(b"language: en", b"language: english!")),
+        ("a criterion that is no text", PAGE.replace(b"Every tile decodes", b"every: tile decodes")),
+        ("a tag twice", PAGE.replace(b"language: en\n", b"tags:\n  - csv\n  - csv\n")),
     ]
     rendered = render_verdict(verdict)
     verdicts = [
@@ -163,6 +174,8 @@ def documents() -> dict[str, object]:
         ("a Submission without an award", rendered.replace(b"kind: awarded", b"kind: no_valid_submission")),
         ("another kind", rendered.replace(b"kind: awarded", b"kind: maybe")),
         ("the zero address as Solver", rendered.replace(SOLVER.encode(), b"0x" + b"0" * 40)),
+        ("the zero value as Submission", rendered.replace(envelope().commitment().encode(), b"0x" + b"0" * 64)),
+        ("chain 0", rendered.replace(b"chain_id: 31337", b"chain_id: 0")),
         ("an empty body", rendered[: rendered.index(b"Every")]),
     ]
     return {
