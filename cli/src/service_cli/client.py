@@ -55,8 +55,9 @@ from service_cli.queries.watch import watch_bounty
 from service_cli.ui.event import Event
 from service_cli.ui.output import OutputSink, redirected
 from service_cli.work.checking import review_page
-from service_cli.work.events import OpenedBounty, OpenedSubmission, OpenedWinningWork, PageIssue
+from service_cli.work.events import OpenedBounty, OpenedSubmission, OpenedWinningWork
 from service_cli.work.opening import open_one, open_submissions
+from service_cli.work.page_events import PageIssue
 from service_cli.work.winning import open_winning_submission
 
 __all__ = ["Client", "Failed", "ProgressReport", "Refused", "ToBeSigned"]

@@ -10,7 +10,6 @@ import click
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds
 
 from service_cli.commands import load_deployment
-from service_cli.config.environment import POSTER_KEY
 from service_cli.ui.arguments import (
     ADDRESS,
     BOUNTY_ID,
@@ -91,7 +90,7 @@ def poster_new(
     """
     from service_cli.errors import CommandRefused
     from service_cli.ui.text import argument, moment
-    from service_cli.work.events import WrittenTemplate
+    from service_cli.work.page_events import WrittenTemplate
     from service_cli.work.template import template
 
     now = int(time.time())
@@ -187,6 +186,7 @@ def poster_publish_fund(page: str, check: bool, poster_address: Address | None, 
         raise argument_error("--poster-address", "needs --check; the key's account funds the bounty.")
     if check:
         from service_cli.chain.signer import account_of
+        from service_cli.config.environment import POSTER_KEY
 
         settings = load_deployment(CHAIN)
         if poster_address is None and settings.environment.source(POSTER_KEY) is not None:
@@ -237,7 +237,7 @@ def spec_commitment(page: str) -> None:
     """
     from bounty_protocol.domain.commitments import spec_commitment
 
-    from service_cli.work.events import DerivedCommitment
+    from service_cli.work.page_events import DerivedCommitment
 
     data = read_document(page)
     emit(DerivedCommitment(spec_commitment(data), len(data)))

@@ -110,6 +110,7 @@ _MODULES: Final = (
     "queries.judgeable_events",
     "queries.status_events",
     "work.events",
+    "work.page_events",
     "acts.claim_events",
     "acts.fund_events",
     "acts.submit_events",

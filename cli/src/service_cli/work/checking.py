@@ -25,7 +25,7 @@ from service_cli.errors import CommandRefused
 from service_cli.queries.conditions import HubConditions, read_conditions
 from service_cli.ui.output import emit, warn
 from service_cli.ui.text import argument, counted, moment, printable
-from service_cli.work.events import CheckedPage, PageIssue
+from service_cli.work.page_events import CheckedPage, PageIssue
 from service_cli.work.template import leftovers
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
