@@ -30,7 +30,6 @@ from bounty_protocol.wire.delivery import DeliveryStatus
 from bounty_protocol.wire.errors import Error
 from bounty_protocol.wire.reading import read
 
-from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
@@ -176,7 +175,7 @@ class ApiClient:
         used = self._used.setdefault(request, set())
 
         def attempt() -> HttpAnswer:
-            if used and isinstance(signer, ExternalSigner):
+            if used and _is_outside(signer):
                 say("asking the wallet for another signature: each is valid for one attempt, and moves no money")
             headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
@@ -315,3 +314,10 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
         next_action = f"Check {peer.setting}."
     kind = CommandFailed if status >= 500 or status in {401, 429} else CommandRefused
     return kind(code, message, issues=issues, next_action=next_action, retry_not_before=error.retry_not_before)
+
+
+def _is_outside(signer: Signer) -> bool:
+    """Return whether a person signs in a wallet."""
+    from service_cli.chain.outside import ExternalSigner  # with all that sends, which no read needs
+
+    return isinstance(signer, ExternalSigner)
