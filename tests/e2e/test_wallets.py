@@ -468,10 +468,9 @@ def test_page_that_differs_offers_nothing(
     closed(page)
 
 
-@pytest.mark.parametrize("has_api", [True, False])
-def test_browser__that_keeps_no_files__is_refused(cast: Cast, browser: Browser, offered: Funded, has_api: bool) -> None:
+def test_browser__that_keeps_no_files__is_refused(cast: Cast, browser: Browser, offered: Funded) -> None:
     page = opened(cast, browser, "solver-1", path_of(offered))
-    page.do("no_files", has_api=has_api)
+    page.do("no_files")
     page.begin("Submit work")
     page.wait_alert("This browser lets no page keep files, as in a private window")
     assert page.asked() == []

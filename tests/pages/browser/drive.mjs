@@ -291,12 +291,9 @@ const commands = {
     await found.page.setViewport({ width, height: 900 });
     return found.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   },
-  /** Has the browser keep no files for the page, as a private window may; or have nothing with which to ask for them. */
-  async no_files({ found, has_api }) {
-    await found.page.evaluate((isThere) => {
-      if (isThere) navigator.storage.getDirectory = () => Promise.reject(new DOMException('Not here.', 'SecurityError'));
-      else Object.defineProperty(navigator, 'storage', { value: undefined });
-    }, has_api);
+  /** Has the browser keep no files for the page, nor anything with which to ask for them. */
+  async no_files({ found }) {
+    await found.page.evaluate(() => void Object.defineProperty(navigator, 'storage', { value: undefined }));
   },
   /** Whether there is such an element. */
   async has({ found, selector }) {
