@@ -118,8 +118,9 @@ def test_cost_far_above_the_usual_needs_consent(stage: Stage, rpc: RpcProxy, sce
     assert "the limit is 0.003 ether" in str(ran.last["message"])
     assert "--max-cost" in str(ran.last["next_action"])
     assert (rpc.sent(), "signing:" in ran.words, stage.api.approvals()) == (0, False, [])
-    low = case.home.run(*case.words, "--max-cost", "0.0000001", code=1).last
-    assert (low["code"], "the limit is 0.0000001 ether" in str(low["message"])) == ("gas_cost_too_high", True)
+    for limit in ("0.0000001", "0"):
+        low = case.home.run(*case.words, "--max-cost", limit, code=1).last
+        assert (low["code"], f"the limit is {limit} ether" in str(low["message"])) == ("gas_cost_too_high", True)
     assert case.home.run(*case.words, "--max-cost", "0.2").last["event"] == case.event
 
 

@@ -134,9 +134,11 @@ def _entries(table: str) -> list[tuple[str, str]]:
 
 
 def _given_before(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Return the value, or the one given before the command."""
+    """Return the value, or the one given before the command; a limit of zero is a value."""
     before = context.find_root()
-    return value or (before.params.get(str(option.name)) if before is not context else None)
+    if before is context or (value is not None and value is not False):
+        return value
+    return before.params.get(str(option.name))
 
 
 def _quiet(context: click.Context, option: click.Parameter, value: bool) -> None:
