@@ -12,6 +12,7 @@ from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.artifact import SealedArtifact
 from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.commitments import submission_commitment
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
@@ -327,6 +328,22 @@ def test_content_of_an_unfinal_bounty_has_the_code(service: Service, tmp_path: P
     refused = replace(sealed, bounty_id=young).content(service.world.guardian(1).private_key)
     assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
     service.world.finalize()
+
+
+@pytest.mark.spec(153, 368)
+def test_envelope_of_another_form_is_the_service_s_fault(service: Service, tmp_path: Path) -> None:
+    """It hashes to what was recorded, and is no envelope of this release."""
+    world, form = service.world, b'{"version":1}'
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    commitment = submission_commitment(form)
+    row = {"submission_commitment": commitment, "content": form}
+    stored = t.submission_envelopes.c.submission_commitment == sealed.record()
+    with writing(service.resources.engine) as connection:
+        connection.execute(update(t.submission_envelopes).where(stored).values(**row))
+    world.submit(sealed.bounty_id, world.solver(1), commitment)
+    world.finalize()
+    response = sealed.content(world.guardian(1).private_key, commitment)
+    assert (response.status_code, error_of(response)["code"]) == (500, "solver_submission_content_invalid")
 
 
 @pytest.mark.spec(153, 368)

@@ -179,9 +179,11 @@ def _stored(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> _Stored:
         raise _not_found()
     text = bytes(content)
     if submission_commitment(text) != commitment:
-        message = "The stored envelope does not hash to the Submission's commitment."
-        raise ServiceError("solver_submission_content_invalid", message)
-    envelope = parse_envelope(text)
+        raise _altered()
+    try:
+        envelope = parse_envelope(text)
+    except ServiceError as error:
+        raise _altered() from error
     history = read_submission_history(facts.connection, bounty.bounty_id, envelope.solver_address)
     is_active = bool(history) and history[-1].event.submission_commitment == commitment
     if not is_active and (
@@ -204,6 +206,11 @@ def _refused(commitment: Bytes32, error: ServiceError) -> ContentOrError:
     if error.code not in _OF_ONE:
         raise error
     return ContentOrError(commitment, None, item_error(error), retry_after_of(error))
+
+
+def _altered() -> ServiceError:
+    message = "The stored envelope does not hash to the Submission's commitment."
+    return ServiceError("solver_submission_content_invalid", message)
 
 
 def _not_found() -> ServiceError:
