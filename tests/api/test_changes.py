@@ -11,7 +11,7 @@ from service_common.db import hub_index as t
 from service_common.db.engine import make_engine
 from sqlalchemy import Connection, delete, insert, select, update
 
-from tests.api.conftest import Service, another_chain
+from tests.api.conftest import Service, another_chain, failed
 from tests.api.contract import checked_client
 from tests.world import ESCROW
 
@@ -181,15 +181,23 @@ def test_status_of_a_late_index_says_so(service: Service) -> None:
 
 @pytest.mark.spec(118)
 def test_late_index_never_says_a_bounty_is_not_there(service: Service) -> None:
-    """Seconds behind, the status says following; what was funded meanwhile may be there."""
+    """Seconds behind, the status says following; what was funded meanwhile may be there. It is the service's failure
+    only later.
+    """
     world = service.world
     world.finalize()
+    began, failures = world.time(), failed()
+    world.advance_to(began + 5)
     assert service.get("/api/bounties/987654").status_code == 404
-    world.advance_to(world.time() + 8)
+    world.advance_to(began + 8)
     assert (service.get("/api/status").json or {})["state"] == "following"
     answer = service.get("/api/bounties/987654")
     assert (answer.status_code, answer.get_json()["error"]["code"]) == (503, "bounty_projection_unavailable")
     assert 1 <= int(answer.headers["Retry-After"]) <= 10
+    assert failed() == failures
+    world.advance_to(began + 17)
+    assert service.get("/api/bounties/987654").status_code == 503
+    assert failed() == failures + 1
     world.index()
     assert service.get("/api/bounties/987654").status_code == 404
 

@@ -35,6 +35,8 @@ MAX_LAG_SECONDS: Final = 60
 UNKNOWN_AFTER_SECONDS: Final = 5
 """A copy whose newest block is older than this and one block's time cannot show that something does not exist: two
 steps of the index, the second that a header's time leaves out, and two that an endpoint takes."""
+FAILS_AFTER_SECONDS: Final = 16
+"""What a copy refuses whose newest block is older than this counts as the service's failure."""
 _ASK_AGAIN_SECONDS: Final = 5
 INDEX_UNAVAILABLE: Final = "bounty_projection_unavailable"
 _CHAIN_STATE: Final = "bounty_chain_state_unavailable"
@@ -60,7 +62,7 @@ class FactSource:
         try:
             with reading(self.engine) as connection:
                 head = self.require_readable(read_head(connection, self.chain_id))
-                yield HubFacts(connection, head, self.may_lack(head))
+                yield HubFacts(connection, head, self)
         except DatabaseUnavailable as error:
             raise unreadable() from error
 
@@ -84,22 +86,21 @@ class FactSource:
         """Return whether the copy lags so far that it is out of date."""
         return self.clock.now() - head.block_time > MAX_LAG_SECONDS
 
-    def may_lack(self, head: Head) -> bool:
-        """Return whether the copy lags so far that it cannot show that something does not exist."""
-        return self.clock.now() - head.block_time > UNKNOWN_AFTER_SECONDS + head.seconds_per_block
+    def fails(self, head: Head) -> bool:
+        """Return whether the copy lags so far that what it refuses is the service's failure."""
+        return self.clock.now() - head.block_time > FAILS_AFTER_SECONDS
+
+    def no_such_bounty(self, head: Head) -> ServiceError:
+        """Return 404 for a bounty that the copy does not have, 503 while the copy is too far behind to know."""
+        if self.clock.now() - head.block_time > UNKNOWN_AFTER_SECONDS + head.seconds_per_block:
+            message = "The indexed Hub state is behind the chain; the bounty may exist."
+            return ServiceError(INDEX_UNAVAILABLE, message, retry_after=_ASK_AGAIN_SECONDS, is_failure=self.fails(head))
+        return ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
 
 
 def unreadable() -> ServiceError:
     """Return the error for a database that does not answer."""
     return ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state cannot be read at the moment.")
-
-
-def no_such_bounty(may_lack: bool) -> ServiceError:
-    """Return 404 for a bounty that the copy does not have, 503 while the copy is too far behind to know."""
-    if may_lack:
-        message = "The indexed Hub state is behind the chain; the bounty may exist."
-        return ServiceError(INDEX_UNAVAILABLE, message, retry_after=_ASK_AGAIN_SECONDS)
-    return ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
 
 
 def require_pinned(bounty: Bounty, roster: Roster | None) -> Roster:
@@ -115,14 +116,13 @@ class HubFacts:
 
     connection: Connection
     head: Head
-    may_lack: bool
-    """Whether what it does not have may exist."""
+    source: FactSource
 
     def bounty(self, bounty_id: BountyId) -> Bounty:
         """Return a bounty whose creation is finalized. Its ending may not be: ``ending`` checks that."""
         bounty = read_bounty(self.connection, bounty_id)
         if bounty is None:
-            raise no_such_bounty(self.may_lack)
+            raise self.source.no_such_bounty(self.head)
         self.require_finalized(bounty.created.origin)
         return bounty
 
@@ -152,5 +152,5 @@ class HubFacts:
                 _CHAIN_STATE,
                 "The indexed Hub state for this bounty has not reached a finalized block yet.",
                 retry_after=min(600, max(1, origin.time - self.head.finalized_time)),
-                is_failure=self.may_lack,
+                is_failure=self.source.fails(self.head),
             )

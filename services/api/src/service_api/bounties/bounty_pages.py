@@ -10,7 +10,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.withheld import Withheld
 from service_common.db import app
 from service_common.db import hub_index as t
-from service_common.db.hub_facts import FactSource, no_such_bounty
+from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import (
     ENDING_COLUMNS,
     HEAD_COLUMNS,
@@ -59,7 +59,7 @@ def read_bounty_page(connection: Connection, source: FactSource, bounty_id: Boun
     found = connection.execute(_STATEMENT, asked).mappings().first()
     head = source.require_readable(None if found is None else head_of_row(found, _HEAD))
     if found is None or found["bounty_id"] is None:
-        raise no_such_bounty(source.may_lack(head))
+        raise source.no_such_bounty(head)
     return head, _page_of_row(found)
 
 
