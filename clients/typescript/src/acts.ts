@@ -4,11 +4,11 @@
  * became of them is found by the Hub's events, whoever sent them and in whichever transaction (docs/typescript.md).
  */
 
-import { encodeFunctionData, erc20Abi, isAddressEqual, parseEventLogs } from "viem";
+import { encodeFunctionData, erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, BlockNumber, Chain, GetEventArgs, Hex, Log, PublicClient, Transport } from "viem";
 import { authorizationNonce } from "./commitments.js";
 import type { Terms } from "./commitments.js";
-import { hubAbi, hubCall } from "./hub.js";
+import { hubAbi, hubCall, logsOf } from "./hub.js";
 import type { EncodedCall, HubArguments, HubFunction } from "./hub.js";
 import type { Deployment } from "./requests.js";
 
@@ -173,7 +173,7 @@ export function eventsOf<name extends ActEvent>(
   { eventName, args }: Act<name>["expected"][number],
   logs: readonly Log[],
 ): readonly DoneEvent<name>[] {
-  const own = logs.filter(({ address }) => isAddressEqual(address, hubAddress));
+  const own = logsOf(hubAddress, logs);
   return parseEventLogs<Abi, true, string>({ abi: hubAbi, eventName, args, logs: own }) as unknown as DoneEvent<name>[];
 }
 

@@ -1,6 +1,6 @@
 /** The Hub: what it pins for a bounty, checked, and the authorization with which a Poster funds one (docs/hub.md). */
 
-import { encodeFunctionData, isAddressEqual, parseAbi, parseEventLogs, recoverAddress } from "viem";
+import { encodeFunctionData, parseAbi, parseEventLogs, recoverAddress } from "viem";
 import type { Abi, Address, Chain, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ContractFunctionReturnType, ParseEventLogsReturnType, PublicClient, Transport } from "viem";
 import { authorizationNonce, guardianRosterHash } from "./commitments.js";
@@ -184,5 +184,10 @@ export function hubCall<const name extends HubFunction>(
 
 /** The Hub's events among a receipt's logs, typed by their names; logs of other contracts are left out. */
 export function hubEvents(hubAddress: Address, logs: readonly Log[]): HubEvent[] {
-  return parseEventLogs({ abi: hubAbi, logs: logs.filter(({ address }) => isAddressEqual(address, hubAddress)) });
+  return parseEventLogs({ abi: hubAbi, logs: logsOf(hubAddress, logs) });
+}
+
+/** The logs of one contract; one whose address is none is nobody's. */
+export function logsOf(contract: Address, logs: readonly Log[]): Log[] {
+  return logs.filter(({ address }) => address.toLowerCase() === contract.toLowerCase());
 }
