@@ -151,8 +151,8 @@ class Ciphertexts:
         )
         CIPHERTEXTS.labels(result.value).inc()
         if result is Verification.MATCHES:
-            CIPHERTEXT_BYTES.inc(wanted.byte_length)
-            _keep_verified(self.engine, info, wanted)
+            if _keep_verified(self.engine, info, wanted):  # else another process hashed it in the meantime
+                CIPHERTEXT_BYTES.inc(wanted.byte_length)
         elif result is Verification.DIFFERS:
             lengths = {"byte_length": info.byte_length, "announced": wanted.byte_length}
             log.warning("bytes other than announced", locator=info.locator, **lengths)
@@ -242,15 +242,18 @@ def verify_object(
     return Verification.MATCHES if is_right else Verification.DIFFERS
 
 
-def _keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference) -> None:
-    """Store that this generation holds these bytes, and that the work at its locator is not lost any more."""
+def _keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference) -> bool:
+    """Store that this generation holds these bytes, and that the work at its locator is not lost any more; return
+    whether the first was new.
+    """
     row = {"generation": info.generation, "sha256": wanted.sha256, "byte_length": wanted.byte_length}
     kept = insert(t.verified_objects).values(storage_locator=info.locator, **row)
     d, e = t.defects.c, t.submission_envelopes.c
     named = exists().where(e.storage_locator == info.locator, *(d[name] == e[name] for name in _WORK))
     with writing(engine) as connection:
-        connection.execute(kept.on_conflict_do_nothing())
+        added = connection.execute(kept.on_conflict_do_nothing().returning(t.verified_objects.c.generation)).first()
         connection.execute(delete(t.defects).where(named))
+    return added is not None
 
 
 def _note_lost(engine: Engine, locator: str) -> bool:
