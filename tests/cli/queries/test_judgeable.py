@@ -115,9 +115,17 @@ def test_index_that_repeats_a_page_fails(
     assert ran.last["code"] == "answer_malformed"
 
 
-def test_endless_index_is_left_and_said(api: ApiTwin, guardian: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judgeable, "MOST_BOUNTIES", 200)
-    monkeypatch.setattr(judgeable, "MOST_SUBMISSIONS", 12_000)
+@pytest.mark.parametrize(
+    ("most_bounties", "most_submissions", "shown", "unchecked"),
+    [(200, 12_000, 200, "21, 22"), (20_000, 4_000, 100, "1, 2")],
+    ids=["bounties", "submissions beside them"],
+)
+def test_endless_index_is_left_and_said(
+    api: ApiTwin, guardian: Terminal, monkeypatch: pytest.MonkeyPatch,
+    most_bounties: int, most_submissions: int, shown: int, unchecked: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(judgeable, "MOST_BOUNTIES", most_bounties)
+    monkeypatch.setattr(judgeable, "MOST_SUBMISSIONS", most_submissions)
 
     def index(request: Request) -> Reply:
         asked = request.json()
@@ -130,6 +138,6 @@ def test_endless_index_is_left_and_said(api: ApiTwin, guardian: Terminal, monkey
 
     api.scripts["subgraph"] = index
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
-    assert ran.names.count("guardian_judgeable.bounty") == 200
-    assert "only the oldest 200 open bounties" in ran.words
-    assert "not all Submissions were checked, of bounty 21, 22" in ran.words
+    assert ran.names.count("guardian_judgeable.bounty") == shown
+    assert f"only the oldest {shown} open bounties" in ran.words
+    assert f"not all Submissions were checked, of bounty {unchecked}" in ran.words

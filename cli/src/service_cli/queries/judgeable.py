@@ -161,14 +161,15 @@ def _bounties(
     found: list[OpenBounty] = []
     condition = {"status": "open", "reveal_at_lte": now, "roster_version_in": versions}
     asked: dict[str, object] = {"guardian": guardian, "first": PAGE, "beside": BESIDE}
-    seen, last = 0, 0
+    seen, beside, last = 0, 0, 0
     while True:
         _require_next(subgraph, [last, *(one.bounty_id for one in bounties)], PAGE, "bounty_id")
         found += [one for one in bounties if one.roster_version in versions and one.reveal_at <= now]
         seen += len(bounties)
+        beside += sum(len(one.submissions) for one in bounties)
         if len(bounties) < PAGE:
             break
-        if seen >= MOST_BOUNTIES:
+        if seen >= MOST_BOUNTIES or beside >= MOST_SUBMISSIONS:
             warn(f"only the oldest {len(found)} open bounties were checked")
             break
         last = bounties[-1].bounty_id
