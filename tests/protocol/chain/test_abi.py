@@ -104,6 +104,7 @@ def test_answer_of_words__is_what_the_library_wrote(
         ("getBounty", (-1,)),
         ("getBounty", (2**256,)),
         ("getBounty", ("1",)),
+        ("getBounty", (True,)),
         ("getBounty", ()),
         ("getBounty", (1, 2)),
         ("getSubmission", (1, "0x" + "11" * 19)),

@@ -2,7 +2,7 @@
 
 Names, types and selectors come from the one committed ABI (``abi/Hub.json``, written by the contract build). Values are
 canonical (accounts and 32-byte values lowercase hex, integers as ``int``, structs as tuples). The library that codes
-them is imported on first use, because it takes longer to load than most commands take to run.
+what is more than words is imported on first use: it takes longer to load than most commands take to run.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import Bytes32
+from bounty_protocol.types import Bytes32, to_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Function:
         return keccak256(self.signature.encode())[:4]
 
     def encode(self, *arguments: object) -> bytes:
-        """Return the call data; ``ValueError`` or ``TypeError`` if an argument is not of its type."""
+        """Return the call data; it raises if an argument is not of its type."""
         if all(p.type in _WRITERS for p in self.inputs):
             words = [_WRITERS[p.type](each) for p, each in zip(self.inputs, arguments, strict=True)]
             return self.selector + b"".join(words)
@@ -211,7 +211,7 @@ def _account(word: bytes) -> str:
 
 def _write_unsigned(bits: int) -> Callable[[object], bytes]:
     def write(value: object) -> bytes:
-        if not isinstance(value, int) or value >> bits:
+        if isinstance(value, bool) or not isinstance(value, int) or value >> bits:
             raise ValueError(f"not an unsigned number of {bits} bits")
         return value.to_bytes(32, "big")
 
@@ -231,12 +231,11 @@ _READERS: Final[Mapping[str, Callable[[bytes], object]]] = {
     "bytes32": lambda word: "0x" + word.hex(),
     "bool": lambda word: bool(_unsigned(1)(word)),
 }
-"""Types of one word each: read directly, several times as fast as by the library, which reads everything else and takes
-longer to load than a command has before its first request."""
+"""Types of one word each: read directly, several times as fast as by the library, which reads everything else."""
 _WRITERS: Final[Mapping[str, Callable[[Any], bytes]]] = {
     "uint256": _write_unsigned(256),
     "uint8": _write_unsigned(8),
-    "address": lambda account: _write_bytes(20, bytes.fromhex(account[2:])),
+    "address": lambda account: _write_bytes(20, to_bytes(account)),
     "bytes32": lambda value: _write_bytes(32, value),
 }
 """The same for the arguments of calls: accounts as text, 32-byte values as bytes."""
