@@ -13,7 +13,7 @@ from typing import IO, BinaryIO, Final
 
 from service_cli.errors import CommandFailed, CommandRefused
 
-MAX_KEY_FILE: Final = 64 * 1024
+MAX_SMALL_FILE: Final = 64 * 1024
 """Bytes of a file that holds settings, a key or its like."""
 _UNABLE: Final = {errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 """Error numbers of file systems that do not sync folders."""
@@ -62,10 +62,10 @@ def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tu
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)) as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode):
-                data = file.read(MAX_KEY_FILE + 1)
+                data = file.read(MAX_SMALL_FILE + 1)
             elif pipes and stat.S_ISFIFO(status.st_mode):
                 os.set_blocking(file.fileno(), True)
-                data = file.read(MAX_KEY_FILE + 1)
+                data = file.read(MAX_SMALL_FILE + 1)
             else:
                 raise Unusable("is not a regular file")
     except FileNotFoundError:
@@ -74,8 +74,8 @@ def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tu
         raise Unusable("is a directory") from None
     except (OSError, ValueError):
         raise Unusable("cannot be read") from None
-    if len(data) > MAX_KEY_FILE:
-        raise Unusable(f"is larger than {MAX_KEY_FILE // 1024} KiB")
+    if len(data) > MAX_SMALL_FILE:
+        raise Unusable(f"is larger than {MAX_SMALL_FILE // 1024} KiB")
     try:
         return data.decode("utf-8", errors), bool(status.st_mode & 0o077)
     except UnicodeDecodeError:

@@ -295,7 +295,7 @@ def _most_costs(asked: ChainClient, functions: Sequence[str]) -> list[GasCost]:
 def _require_payable(chain: ChainClient, account: Address, asked: ChainClient, costs: Sequence[GasCost]) -> None:
     """Refuse a cost that was not agreed to, and an account that cannot pay all of them."""
     require_balance(asked, account, sum(cost.wei for cost in costs))
-    for cost in costs:  # above the usual one, require consent: at the terminal, or beforehand with --max-cost
+    for cost in costs:  # above the agreed one, require consent: at the terminal, or beforehand with --max-cost
         _require_agreed(chain, cost)
 
 
