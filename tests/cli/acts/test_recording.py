@@ -1,6 +1,7 @@
 """``solver:submit`` where something is recorded already: told, continued, or replaced by the Solver's own word."""
 
 import hashlib
+import json
 
 import pytest
 from bounty_protocol.chain.rpc import mapping, quantity
@@ -87,6 +88,19 @@ def test_replaced_work_is_kept_until_another_is_recorded(
     assert "0x" + hashlib.sha256((kept / CIPHERTEXT).read_bytes()).hexdigest() == envelope.ciphertext.sha256
     solver.run(*words)
     assert (ledger.recorded(bounty) != former, kept.exists()) == (True, False)
+
+
+def test_kept_envelope_that_is_none_any_more_is_not_recorded(
+    rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=False)
+    (journal,) = solver.home.rglob(f"submit-{bounty}-*/journal.json")
+    noted = json.loads(journal.read_text())
+    noted["envelope"]["mode"] = "none"
+    journal.write_text(json.dumps(noted))
+    sent = rpc.sent()
+    ran = solver.run("solver:submit", "--without-api", bounty, work, code=1)
+    assert (ran.last["code"], rpc.sent() - sent) == ("invalid_solver_submission", 0)
 
 
 def test_replaced_work_needs_the_solvers_word(

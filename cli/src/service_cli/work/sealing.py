@@ -19,7 +19,7 @@ from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.failures import OutputFailed
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope, build_envelope
+from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
 from service_cli.chain.beacon import beacon_of
@@ -98,10 +98,13 @@ class Work:
 
 
 def sealed_before(journal: Journal, content: str) -> Envelope | None:
-    """Return the sealed work of an earlier run of the same files; ``content`` is their fingerprint."""
-    if journal.get(CONTENT) == content and (kept := journal.get(SEALED)) is not None:
-        return kept if (journal.folder / CIPHERTEXT).exists() else None
-    return None
+    """Return the sealed work of an earlier run of the same files, read as strictly as a stranger's; ``content`` is
+    their fingerprint.
+    """
+    kept = journal.get(SEALED)
+    if kept is None or journal.get(CONTENT) != content or not (journal.folder / CIPHERTEXT).exists():
+        return None
+    return parse_envelope(kept.canonical_bytes())
 
 
 def fits(envelope: Envelope, state: BountyState) -> bool:
