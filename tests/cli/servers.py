@@ -143,6 +143,11 @@ class RpcProxy:
 
         self.after = after
 
+    def refuse_transactions(self) -> None:
+        """The endpoint takes no transaction."""
+        refusal: dict[str, object] = {"error": {"code": -32000, "message": "not today"}}
+        self.before = lambda method, _params: refusal if method == "eth_sendRawTransaction" else None
+
     def lose_first_transaction(self) -> None:
         """The endpoint takes the first transaction, and drops it."""
 

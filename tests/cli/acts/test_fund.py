@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.plays.forgeries.conditions import STATE
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
 from tests.deployed import TERMS
@@ -144,16 +145,14 @@ def test_authorization_shown_as_used__signs_no_more_unasked(
     """What used it may be the bounty, however the endpoint hides it: only the person says that it is not."""
     path, words = poster.home / "slow.md", ("poster:publish-fund", str(poster.home / "slow.md"))
     path.write_bytes(ledger.page(seconds=20_000))
-    rpc.before = lambda method, _params: (
-        {"error": {"code": -32000, "message": "not today"}} if "Raw" in method else None
-    )
+    rpc.refuse_transactions()
     assert poster.run(*words, code=1).last["code"] == "transaction_refused"
     rpc.honest()
     nonces: list[str] = []
 
     def used(method: str, params: Params, found: object) -> object:
         data = str(params[0].get("data")) if method == "eth_call" and isinstance(params[0], dict) else ""
-        if data.startswith("0xe94a0102"):
+        if data.startswith(STATE):
             nonces.append(data)
         return f"0x{1:064x}" if nonces and data == nonces[0] else found
 

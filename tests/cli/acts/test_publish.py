@@ -25,6 +25,7 @@ from tests.cli.conftest import person
 from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.lies import lie_at
+from tests.cli.plays.forgeries.conditions import STATE
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
@@ -188,17 +189,12 @@ def test_values_of_another_deployment_are_refused(ledger: Ledger, rpc: RpcProxy,
         assert "signing:" not in ran.words
 
 
-def refuse_sending(rpc: RpcProxy) -> None:
-    refusal: dict[str, object] = {"error": {"code": -32000, "message": "not today"}}
-    rpc.before = lambda method, _params: refusal if method == "eth_sendRawTransaction" else None
-
-
 @pytest.mark.spec(239)
 def test_expired_authorization_is_signed_again(ledger: Ledger, rpc: RpcProxy, poster: Terminal) -> None:
     before = balance(ledger)
     page = poster.home / "slow.md"
     page.write_bytes(ledger.page(seconds=20_000))
-    refuse_sending(rpc)
+    rpc.refuse_transactions()
     assert poster.run("poster:publish-fund", str(page), code=1).last["code"] == "transaction_refused"
     ledger.advance_to(ledger.time() + 3_700)
     rpc.honest()
@@ -228,7 +224,7 @@ def test_token_without_authorizations_is_allowed(ledger: Ledger, rpc: RpcProxy, 
 def no_authorizations(method: str, params: list[object]) -> dict[str, object] | None:
     """As a token that has no authorizationState."""
     call = params[0] if params else None
-    if method == "eth_call" and isinstance(call, dict) and str(call.get("data")).startswith("0xe94a0102"):
+    if method == "eth_call" and isinstance(call, dict) and str(call.get("data")).startswith(STATE):
         return {"error": {"code": 3, "message": "execution reverted", "data": "0x"}}
     return None
 
