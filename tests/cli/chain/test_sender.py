@@ -18,7 +18,7 @@ Answer = dict[str, object] | None
 @pytest.fixture(scope="session")
 def awarded(ledger: Ledger) -> list[int]:
     """Bounties that the first Solver won, each for one claim."""
-    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(14)]
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(15)]
     solver = ledger.people.solvers[0].wallet
     commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
     ledger.reveal(funded[-1])
@@ -269,3 +269,18 @@ def test_reverted_transaction_changed_nothing(
     rpc.honest()
     assert solver.run("claim", bounty).last["event"] == "claim.claimed"
     assert purse.received() == (AWARD, 2)
+
+
+def test_call_by_a_wallet_counts_with_blocks_on_top(
+    ledger: Ledger, solver: Terminal, bounty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_after_three_blocks(monkeypatch)
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 1.0)
+    keyless, person = solver.without_keys(), ledger.people.solvers[0]
+    words = ("claim", "--claimant-address", person.address, bounty)
+    call = keyless.run(*words).last
+    person.wallet.forget_nonce()
+    person.wallet.send(ledger.node.w3, bytes.fromhex(str(call["data"])[2:]), to=str(call["to"]))
+    assert keyless.run(*words, code=1).last["code"] == "transaction_pending"
+    ledger.node.mine(2)
+    assert keyless.run(*words).last["event"] == "claim.claimed"
