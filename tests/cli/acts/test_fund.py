@@ -122,6 +122,21 @@ def test_allowance_that_is_gone_is_given_again(
         assert ledger.token.call("allowance", delegated, ledger.contract.address) == 0
 
 
+def test_other_text_waits_for_a_creation_by_allowance(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: str, delegated: str, spent: Purse
+) -> None:
+    """It has no end of its own, as an authorization has: only the chain shows that it creates nothing."""
+    run_killed(poster, rpc, "poster:publish-fund", page, method="eth_sendRawTransaction", count=2, forward=False)
+    first = Path(page).read_bytes()
+    Path(page).write_bytes(ledger.page() + b"The typo is corrected.\n")
+    ran = poster.run("poster:publish-fund", page, code=1)
+    assert (ran.last["code"], rpc.sent(), spent()) == ("earlier_bounty_pending", 2, (0, 0))
+    Path(page).write_bytes(first)
+    assert poster.run("poster:publish-fund", page).last["event"] == "publish_fund.bounty_created"
+    assert spent() == (ESCROW, 1)
+    assert ledger.token.call("allowance", delegated, ledger.contract.address) == 0
+
+
 def test_announced_roster_ends_what_is_signed(ledger: Ledger, poster: Terminal, spent: Purse) -> None:
     """An authorization ends with the roster that it names, and is not signed where it would come too late."""
     soon, late = poster.home / "soon.md", poster.home / "late.md"
