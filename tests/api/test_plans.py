@@ -20,6 +20,7 @@ from service_api.app import make_app
 from service_api.bounties.searching import grams
 from service_api.bounties.verification_records import read_bounty_logs
 from service_api.resources import Resources
+from service_cli.queries import judgeable
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import read_latest_verdicts
 from service_indexer.due import read_due
@@ -27,6 +28,7 @@ from sqlalchemy import Engine, event
 
 from tests import large
 from tests.api.conftest import Service
+from tests.api.test_subgraph_examples import EXAMPLES
 from tests.servers import Database, DatabaseServer
 
 BOUNTIES = 6_000
@@ -200,9 +202,51 @@ def test_public_route_reads_what_it_shows(client: FlaskClient, statements: State
 
 
 def asked(client: FlaskClient, query: str, variables: dict[str, object]) -> None:
-    response = client.post("/subgraph", json={"query": query, "variables": variables})
+    named = {name: value for name, value in variables.items() if f"${name}:" in query}
+    response = client.post("/subgraph", json={"query": query, "variables": named})
     assert response.status_code == 200, response.text
     assert "errors" not in (response.json or {}), response.text
+
+
+VARIABLES: dict[str, object] = {
+    "guardian": large.GUARDIANS[0], "open": {"status": "open"}, "first": 100, "beside": judgeable.BESIDE, "skip": 0,
+    "b0": str(OPEN), "a0": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", [*EXAMPLES, judgeable.JUDGEABLE, judgeable.submissions_query(1)])
+def test_query_reads_what_it_shows(client: FlaskClient, statements: Statements, query: str) -> None:
+    with statements.listening():
+        asked(client, query, VARIABLES)
+    assert statements.wasteful() == []
+
+
+@pytest.fixture(params=[(20_000, 1), (1, 3_000)], ids=["of many accounts", "of one account"])
+def junk(database: Database, request: pytest.FixtureRequest) -> Iterator[int]:
+    """Submissions to one open bounty, with which nobody reckoned; how many of them each account made."""
+    accounts, each = request.param
+    with psycopg.connect(database.url(), autocommit=True) as connection:
+        connection.execute(JUNK, {"bounty": OPEN, "accounts": accounts, "each": each})
+        yield each
+        connection.execute("DELETE FROM hub_index.submissions WHERE tx_hash = 'junk'")
+
+
+JUNK = """
+    INSERT INTO hub_index.submissions
+        (bounty_id, solver, submission_commitment, block_number, block_hash, log_index, tx_hash, time)
+    SELECT %(bounty)s, '0x' || lpad(to_hex(n), 40, '0'), '', 1000000 + k, '', n, 'junk', 1
+    FROM generate_series(1, %(accounts)s::bigint) AS n, generate_series(1, %(each)s::bigint) AS k
+"""
+
+
+@pytest.mark.parametrize("query", [judgeable.JUDGEABLE, '{ bounties(where: {status: "open"}) { submissions { id } } }'])
+def test_bounty_of_many_submissions_costs_a_page(
+    client: FlaskClient, statements: Statements, junk: int, query: str
+) -> None:
+    """Work for nothing is cheap to submit, and Guardians read all open bounties at once."""
+    with statements.listening():
+        asked(client, query, VARIABLES)
+    assert statements.rows_read("submissions") < MOST_ROWS + 2 * junk
 
 
 def test_authorizing_reads_are_of_one_bounty(deployment: tuple[Resources, Statements], statements: Statements) -> None:

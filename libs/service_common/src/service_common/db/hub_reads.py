@@ -39,7 +39,6 @@ from bounty_protocol.types import (
 from bounty_protocol.wire.deployment import RosterAnnouncement
 from sqlalchemy import (
     BindParameter,
-    Column,
     ColumnElement,
     Connection,
     FromClause,
@@ -48,7 +47,6 @@ from sqlalchemy import (
     Subquery,
     Table,
     and_,
-    exists,
     func,
     literal_column,
     null,
@@ -58,7 +56,6 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.dialects.postgresql import distinct_on
-from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from service_common.db import hub_index as t
 
@@ -338,20 +335,15 @@ def bounty_of_row(row: RowMapping) -> Bounty:
     return Bounty(own, logged(BountyFinalized, ending))
 
 
-def later_rows(table: Table, account: str) -> tuple[ReadOnlyColumnCollection[str, Column[Any]], ColumnElement[bool]]:
-    """Return, for a row, the columns of later rows of its account for its bounty, and the condition that
-    selects them.
-    """
-    c, later = table.c, table.alias("later").c
-    of_the_same = and_(later.bounty_id == c.bounty_id, later[account] == c[account])
-    return later, and_(of_the_same, tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index))
-
-
 def is_newest(table: Table, account: str) -> ColumnElement[bool]:
-    """Return whether a row is the newest of its account for its bounty. Unlike DISTINCT ON, it lets the database read
-    no further than the surrounding order and conditions need.
+    """Return whether a row is the newest of its account for its bounty: one look into the index a row, where the
+    database would join an account's rows with one another, and any account may have thousands.
     """
-    return ~exists().where(later_rows(table, account)[1])
+    c, own = table.c, table.alias("own").c
+    of_the_same = own.bounty_id == c.bounty_id, own[account] == c[account]
+    newest_first = own.block_number.desc(), own.log_index.desc()
+    newest = select(own.block_number, own.log_index).where(*of_the_same).order_by(*newest_first).limit(1)
+    return tuple_(c.block_number, c.log_index) == newest.correlate(table).scalar_subquery()
 
 
 def _latest(table: Table, bounty_id: BountyId | BindParameter[BountyId], key: ColumnElement[str]) -> Subquery:
