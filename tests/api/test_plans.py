@@ -20,6 +20,7 @@ from service_api.app import make_app
 from service_api.bounties.searching import grams
 from service_api.bounties.verification_records import read_bounty_logs
 from service_api.resources import Resources
+from service_cli.queries import judgeable
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import read_latest_verdicts
 from service_indexer.due import read_due
@@ -27,6 +28,7 @@ from sqlalchemy import Engine, event
 
 from tests import large
 from tests.api.conftest import Service
+from tests.api.test_subgraph_examples import EXAMPLES
 from tests.servers import Database, DatabaseServer
 
 BOUNTIES = 6_000
@@ -77,22 +79,22 @@ class Statements:
                 found += [f"{place}\n{statement}" for place in places]
         return found
 
-    def rows_read(self, table: str) -> int:
-        """Rows of a table that the statements looked at, run once more."""
+    def rows_read(self, table: str, *, from_index_alone: bool = True) -> int:
+        """Rows of a table that the statements looked at, run once more; or only those that no index alone showed."""
         read = 0
         with self.engine.connect() as connection:
             for statement, parameters in self.sent:
                 analyzed = "EXPLAIN (ANALYZE, FORMAT JSON) " + statement
                 (explained,) = connection.exec_driver_sql(analyzed, parameters).scalar_one()
-                read += rows_read(explained["Plan"], table)
+                read += rows_read(explained["Plan"], table, from_index_alone)
         return read
 
 
-def rows_read(node: dict[str, Any], table: str) -> int:
+def rows_read(node: dict[str, Any], table: str, from_index_alone: bool) -> int:
     """Rows of a table that a node and those below it looked at."""
     own = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
-    below = sum(rows_read(child, table) for child in node.get("Plans", []))
-    return below + (own if node.get("Relation Name") == table else 0)
+    counts = node.get("Relation Name") == table and (from_index_alone or node["Node Type"] != "Index Only Scan")
+    return sum(rows_read(each, table, from_index_alone) for each in node.get("Plans", [])) + (own if counts else 0)
 
 
 def left_out(node: dict[str, Any]) -> Iterator[str]:
@@ -200,9 +202,59 @@ def test_public_route_reads_what_it_shows(client: FlaskClient, statements: State
 
 
 def asked(client: FlaskClient, query: str, variables: dict[str, object]) -> None:
-    response = client.post("/subgraph", json={"query": query, "variables": variables})
+    named = {name: value for name, value in variables.items() if f"${name}:" in query}
+    response = client.post("/subgraph", json={"query": query, "variables": named})
     assert response.status_code == 200, response.text
     assert "errors" not in (response.json or {}), response.text
+
+
+VARIABLES: dict[str, object] = {
+    "guardian": large.GUARDIANS[0], "open": {"status": "open"}, "first": 100, "beside": judgeable.BESIDE, "skip": 0,
+    "b0": str(OPEN), "a0": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", [*EXAMPLES, judgeable.JUDGEABLE, judgeable.submissions_query(1)])
+def test_query_reads_what_it_shows(client: FlaskClient, statements: Statements, query: str) -> None:
+    with statements.listening():
+        asked(client, query, VARIABLES)
+    assert statements.wasteful() == []
+
+
+@pytest.fixture(params=[(20_000, 1), (1, 3_000)], ids=["of many accounts", "of one account"])
+def junk(database: Database, request: pytest.FixtureRequest) -> Iterator[int]:
+    """Submissions to one open bounty, with which nobody reckoned; how many of them each account made."""
+    accounts, each = request.param
+    with psycopg.connect(database.url(), autocommit=True) as connection:
+        connection.execute(JUNK, {"bounty": OPEN, "accounts": accounts, "each": each})
+        yield each
+        connection.execute("DELETE FROM hub_index.submissions WHERE tx_hash = 'junk'")
+
+
+JUNK = """
+    INSERT INTO hub_index.submissions
+        (bounty_id, solver, submission_commitment, block_number, block_hash, log_index, tx_hash, time)
+    SELECT %(bounty)s, '0x' || lpad(to_hex(n), 40, '0'), '', 1000000 + k, '', n, 'junk', 1
+    FROM generate_series(1, %(accounts)s::bigint) AS n, generate_series(1, %(each)s::bigint) AS k
+"""
+
+
+@pytest.mark.parametrize("query", [judgeable.JUDGEABLE, '{ bounties(where: {status: "open"}) { submissions { id } } }'])
+def test_bounty_of_many_submissions_costs_a_page(
+    client: FlaskClient, statements: Statements, junk: int, query: str
+) -> None:
+    """Work for nothing is cheap to submit, and Guardians read all open bounties at once."""
+    with statements.listening():
+        asked(client, query, VARIABLES)
+    assert statements.rows_read("submissions") < MOST_ROWS + 2 * junk
+
+
+@pytest.mark.usefixtures("junk")
+def test_page_of_many_submissions_reads_what_it_lists(client: FlaskClient, statements: Statements) -> None:
+    with statements.listening():
+        shown = client.get(f"/api/bounties/{OPEN}").json or {}
+    assert len(shown["active_submissions"]) == min(1_000, shown["active_submission_count"])
+    assert statements.rows_read("submissions", from_index_alone=False) < MOST_ROWS
 
 
 def test_authorizing_reads_are_of_one_bounty(deployment: tuple[Resources, Statements], statements: Statements) -> None:

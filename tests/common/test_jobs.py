@@ -11,7 +11,6 @@ from typing import Final
 
 import psycopg
 import pytest
-from bounty_protocol.errors import ServiceError
 from local_stack import valkey
 from local_stack.process import Child, minimal_environment
 from local_stack.runtime import Runtime, running
@@ -19,8 +18,6 @@ from redis import Redis
 from redis.exceptions import ReadOnlyError
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
-from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.jobs import (
     JobKind,
     Message,
@@ -32,7 +29,6 @@ from service_common.jobs import (
     enqueue,
     is_pending,
     is_running,
-    left_to_the_next,
     locked,
     make_worker,
     message,
@@ -244,20 +240,6 @@ def test_job_with_nothing_to_do_is_not_begun(redis: Redis, engine: Engine) -> No
     for _ in range(2):  # without an interval it does not rest
         assert begin_due(redis, engine, [busy]) == [busy.job_id]
         run_all(redis, engine, (busy,))
-
-
-def test_run_without_an_index_does_nothing() -> None:
-    def fail(received: Message) -> int:
-        raise {
-            "index": ServiceError(INDEX_UNAVAILABLE, "No index yet."),
-            "database": DatabaseUnavailable("away"),
-            "other": ServiceError("invalid_request", "Wrong."),
-        }[str(received["of"])]
-
-    run = left_to_the_next(fail)
-    assert (run({"of": "index"}), run({"of": "database"})) == (0, 0)
-    with pytest.raises(ServiceError, match="Wrong"):
-        run({"of": "other"})
 
 
 # A worker in a process of its own

@@ -10,12 +10,14 @@ from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32, ChainId
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
+from service_common.db.hub_facts import FactSource
 from service_indexer import follower as rules
 from service_indexer.chain import LogRange
 from service_indexer.follower import Follower, Halted
 from service_indexer.writer import AnotherWriter, CopyChange, NoCopy, Position, Writer
 from sqlalchemy import Engine, delete, select
 
+from tests.clocks import HandClock
 from tests.fakes.chain import HUB, FakeChain, account, bounty_created, heartbeat, submission_recorded, word
 from tests.servers import Database
 
@@ -165,6 +167,23 @@ def test_root_without_a_log_is_asked_for_a_minute(index: Index, monkeypatch: pyt
     index.chain.asked.clear()
     index.mine([], [])
     assert [each for each in index.chain.asked if each[1] == index.chain.headers_[-1].number] == []
+
+
+@pytest.mark.parametrize(
+    ("proves", "code"), [(True, "bounty_not_found"), (False, "bounty_projection_unavailable")], ids=["proofs", "none"]
+)
+def test_slower_of_two_endpoints_dates_the_copy(
+    index: Index, monkeypatch: pytest.MonkeyPatch, proves: bool, code: str
+) -> None:
+    """Without storage roots only the logs show what a block changed, and two have to list the same."""
+    index.chain.proves = proves
+    index.mine(*[[]] * 10)
+    monkeypatch.setattr(index.chain, "reached", lambda newest: BlockNumber(newest.number - 8))
+    index.mine(*[[]] * 10)
+    clock = HandClock()
+    clock.sleep(index.chain.headers_[-1].time)
+    source = FactSource(index.engine, CHAIN_ID, HUB, clock)
+    assert source.no_such_bounty(index.position.head).code == code
 
 
 def test_endpoint_that_is_behind_takes_nothing_back(index: Index) -> None:

@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import wraps
 from threading import Event, Thread
 from typing import ClassVar, Final
 
-from bounty_protocol.errors import ServiceError
 from bounty_protocol.vanished import STORE_SECONDS, tcp_options
 from prometheus_client import Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -39,7 +37,6 @@ from sqlalchemy.exc import DBAPIError
 from service_common.bounded import Figures
 from service_common.db.engine import make_engine, single
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.log import correlation_id, get_logger
 
 MESSAGE_VERSION: Final = 1
@@ -390,24 +387,6 @@ def begin_due(redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> lis
         elif enqueue(redis, engine, job.kind, job.job_id, message()):
             begun.append(job.job_id)
     return begun
-
-
-def left_to_the_next(job: Callable[[Message], int]) -> Callable[[Message], int]:
-    """Make a periodic job do nothing while there is no index or no database; others monitor those."""
-
-    @wraps(job)
-    def run(received: Message) -> int:
-        try:
-            return job(received)
-        except DatabaseUnavailable:
-            log.warning("left to the next run", job=job.__name__, reason="the database does not answer")
-        except ServiceError as error:
-            if error.code != INDEX_UNAVAILABLE:
-                raise
-            log.warning("left to the next run", job=job.__name__, reason=error.message)
-        return 0
-
-    return run
 
 
 def _note_end(redis: Redis, job: Periodic, *, well: bool) -> None:

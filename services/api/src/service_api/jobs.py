@@ -7,7 +7,7 @@ from typing import Final
 
 from bounty_protocol.domain.envelope import CiphertextReference
 from bounty_protocol.domain.locator import parse_locator
-from service_common.jobs import JobKind, Message, Periodic, QueueName, left_to_the_next
+from service_common.jobs import JobKind, Message, Periodic, QueueName
 
 from service_api.config import read_config
 from service_api.resources import Resources, make_resources
@@ -43,28 +43,24 @@ def verify_artifact(received: Message) -> str:
         return ciphertexts.verify(info, wanted, lambda: True, may_delete_recorded=by_solver).value
 
 
-@left_to_the_next
 def sweep_orphans(_received: Message) -> int:
     """Delete uploads that no Submission uses; return how many."""
     with _resources() as resources:
         return delete_orphans(resources.facts, resources.store)
 
 
-@left_to_the_next
 def sweep_rows(_received: Message) -> int:
     """Delete rows that are no longer needed; return how many."""
     with _resources() as resources:
         return delete_expired(resources.facts)
 
 
-@left_to_the_next
 def settle_kept(_received: Message) -> int:
     """Stop counting rows that were pending and are now on chain; return how many."""
     with _resources() as resources:
         return settle_pending(resources.engine)
 
 
-@left_to_the_next
 def look_for_work(_received: Message) -> int:
     """Note the recorded Submissions whose envelope or bytes are missing here; return how many."""
     with _resources() as resources:

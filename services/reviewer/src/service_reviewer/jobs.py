@@ -23,7 +23,7 @@ from service_common.counters import counter_by
 from service_common.db.engine import engine_of_job, reading, writing
 from service_common.db.expiry import delete_where
 from service_common.db.review import reviews
-from service_common.jobs import JobKind, Message, Periodic, QueueName, left_to_the_next
+from service_common.jobs import JobKind, Message, Periodic, QueueName
 from service_common.log import get_logger
 from service_common.reviews import (
     DONE,
@@ -53,7 +53,6 @@ REVIEWS: Final = counter_by("outcome", OUTCOMES, "service_reviews_total", "Revie
 log = get_logger(__name__)
 
 
-@left_to_the_next
 def sweep(_received: Message) -> int:
     """Delete records and counted calls that have served their time; return how many."""
     old = reviews.c.finished_at < func.now() - timedelta(days=RECORD_DAYS)

@@ -39,7 +39,6 @@ from bounty_protocol.types import (
 from bounty_protocol.wire.deployment import RosterAnnouncement
 from sqlalchemy import (
     BindParameter,
-    Column,
     ColumnElement,
     Connection,
     FromClause,
@@ -48,7 +47,6 @@ from sqlalchemy import (
     Subquery,
     Table,
     and_,
-    exists,
     func,
     literal_column,
     null,
@@ -58,7 +56,6 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.dialects.postgresql import distinct_on
-from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from service_common.db import hub_index as t
 
@@ -214,9 +211,17 @@ def _publications() -> Subquery:
 
 
 def active_submissions(bounty_id: BountyId | BindParameter[BountyId], limit: int) -> Select[Any]:
-    """Select each Solver's current Submission, oldest first."""
-    latest = _latest(t.submissions, bounty_id, t.submissions.c.solver)
-    return select(latest).order_by(latest.c.block_number, latest.c.log_index).limit(limit)
+    """Select each Solver's current Submission, oldest first. Which these are an index alone shows; only the rows of the
+    page are read, of a bounty that may have a million.
+    """
+    c = t.submissions.c
+    newest_first = c.solver, c.block_number.desc(), c.log_index.desc()
+    of_bounty = select(c.block_number, c.log_index).where(c.bounty_id == bounty_id)
+    current = of_bounty.ext(distinct_on(c.solver)).order_by(*newest_first).subquery("current").c
+    oldest = select(current.block_number, current.log_index).order_by(current.block_number, current.log_index)
+    shown = oldest.limit(limit).subquery("shown")
+    its_place = and_(c.block_number == shown.c.block_number, c.log_index == shown.c.log_index)
+    return select(t.submissions).join(shown, its_place).order_by(c.block_number, c.log_index)
 
 
 def read_submission(connection: Connection, bounty_id: BountyId, solver: Address) -> Logged[SubmissionRecorded] | None:
@@ -238,11 +243,9 @@ def read_submission_history(
 
 def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[Logged[VerdictRecorded]]:
     """Read each Guardian's current Verdict."""
-    latest = _latest(t.verdicts, bounty_id, t.verdicts.c.guardian)
-    return [
-        logged(VerdictRecorded, row)
-        for row in connection.execute(select(latest).order_by(latest.c.guardian)).mappings()
-    ]
+    v = t.verdicts.c
+    latest = select(t.verdicts).where(v.bounty_id == bounty_id, is_newest(t.verdicts, "guardian"))
+    return [logged(VerdictRecorded, row) for row in connection.execute(latest.order_by(v.guardian)).mappings()]
 
 
 def former_verdicts(*, first_other: bool = False) -> FromClause:
@@ -338,32 +341,15 @@ def bounty_of_row(row: RowMapping) -> Bounty:
     return Bounty(own, logged(BountyFinalized, ending))
 
 
-def later_rows(table: Table, account: str) -> tuple[ReadOnlyColumnCollection[str, Column[Any]], ColumnElement[bool]]:
-    """Return, for a row, the columns of later rows of its account for its bounty, and the condition that
-    selects them.
-    """
-    c, later = table.c, table.alias("later").c
-    of_the_same = and_(later.bounty_id == c.bounty_id, later[account] == c[account])
-    return later, and_(of_the_same, tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index))
-
-
 def is_newest(table: Table, account: str) -> ColumnElement[bool]:
-    """Return whether a row is the newest of its account for its bounty. Unlike DISTINCT ON, it lets the database read
-    no further than the surrounding order and conditions need.
+    """Return whether a row is the newest of its account for its bounty: one look into the index a row, where the
+    database would join an account's rows with one another, and any account may have thousands.
     """
-    return ~exists().where(later_rows(table, account)[1])
-
-
-def _latest(table: Table, bounty_id: BountyId | BindParameter[BountyId], key: ColumnElement[str]) -> Subquery:
-    """Select one bounty's newest row per ``key``."""
-    c = table.c
-    return (
-        select(table)
-        .ext(distinct_on(key))
-        .where(c.bounty_id == bounty_id)
-        .order_by(key, c.block_number.desc(), c.log_index.desc())
-        .subquery()
-    )
+    c, own = table.c, table.alias("own").c
+    of_the_same = own.bounty_id == c.bounty_id, own[account] == c[account]
+    newest_first = own.block_number.desc(), own.log_index.desc()
+    newest = select(own.block_number, own.log_index).where(*of_the_same).order_by(*newest_first).limit(1)
+    return tuple_(c.block_number, c.log_index) == newest.correlate(table).scalar_subquery()
 
 
 def last_active(guardian: ColumnElement[str]) -> ColumnElement[int | None]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from bounty_protocol.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
 from service_common.db import hub_index as t
 from service_common.db.app import challenge_summaries, defects
-from service_common.db.hub_reads import former_verdicts, is_newest, later_rows
+from service_common.db.hub_reads import former_verdicts, is_newest
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -27,6 +27,7 @@ from sqlalchemy import (
     literal,
     select,
     true,
+    tuple_,
 )
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -164,8 +165,10 @@ def _time_of_next_verdict() -> ScalarSelect[int]:
     """Select, for a row of ``verdicts``, when its Guardian recorded the next one for the bounty; null for the
     newest.
     """
-    later, is_later = later_rows(t.verdicts, "guardian")
-    found = select(later.time).where(is_later).correlate(t.verdicts)
+    c, later = t.verdicts.c, t.verdicts.alias("later").c
+    is_later = tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index)
+    of_the_same = later.bounty_id == c.bounty_id, later.guardian == c.guardian
+    found = select(later.time).where(*of_the_same, is_later).correlate(t.verdicts)
     return found.order_by(later.block_number, later.log_index).limit(1).scalar_subquery()
 
 

@@ -29,6 +29,7 @@ from graphql import (
 )
 from service_common.db.hub_reads import Head, by_sorting
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     ColumnElement,
     Connection,
@@ -39,6 +40,7 @@ from sqlalchemy import (
     func,
     select,
     text,
+    true,
     tuple_,
 )
 from sqlalchemy import cast as sql_cast
@@ -174,15 +176,18 @@ def _below(
     shared = entity.shared
     if key not in of.below:
         fields, parents = _fields(info), {row[shared] for row in of.rows}
-        c = entity.rows.c
-        columns, is_theirs = _columns(entity, fields), c[shared].in_(parents)
-        found = select(*columns).where(is_theirs)
+        c, columns = entity.rows.c, _columns(entity, fields)
         if is_list:
+            # A page for each parent, so that one with a million rows below it costs no more than its page.
             first, skip, conditions, order = _page(kind, arguments)
-            place = func.row_number().over(partition_by=c[shared], order_by=order).label("place")
-            ranked = select(*columns, place).where(is_theirs, *conditions).subquery("ranked")
-            found = select(ranked).where(ranked.c.place.between(skip + 1, skip + first))
-            found = found.order_by(ranked.c[shared], ranked.c.place)
+            keys = func.unnest(sql_cast(list(parents), ARRAY(BigInteger))).label("key")
+            above = select(keys).order_by(keys).subquery("above")
+            place = func.row_number().over(order_by=order).label("place")
+            theirs = select(*columns, place).where(c[shared] == above.c.key, *conditions).order_by(*order)
+            page = theirs.offset(skip).limit(first).lateral("page")
+            found = select(page).select_from(above.join(page, true())).order_by(above.c.key, page.c.place)
+        else:
+            found = select(*columns).where(c[shared].in_(parents))
         made: dict[object, list[Row]] = {}
         for row in info.context.load(found.limit(info.context.rows + 1)):
             made.setdefault(row[shared], []).append(row)
@@ -227,7 +232,9 @@ def _page(kind: str, given: dict[str, Any]) -> tuple[int, int, list[ColumnElemen
     if where.get("status") == "open" and isinstance(order.type, Integer):
         order = by_sorting(order)
     ordered = order.desc() if given.get("orderDirection") == "desc" else order.asc()
-    return first, skip, [_condition(kind, key, value) for key, value in where.items()], [ordered, entity.rows.c.id]
+    conditions = [_condition(kind, key, value) for key, value in where.items()]
+    # Rows alike are ordered by the columns of their id, which have indexes.
+    return first, skip, conditions, [ordered, *(entity.rows.c[name] for name in entity.key)]
 
 
 def _condition(kind: str, key: str, value: object) -> ColumnElement[bool]:
