@@ -41,7 +41,7 @@ def main() -> int:
         checkers = _project(top / "checkers", *CHECKERS, *TYPES) / "node_modules/.bin"
         _run(checkers / "publint", "--strict", tarball, cwd=top)
         _run(checkers / "attw", tarball, "--profile", "esm-only", cwd=top)
-        for version in (lowest, package["devDependencies"]["viem"]):
+        for version in dict.fromkeys((lowest, package["devDependencies"]["viem"])):
             fresh = _project(top / version, f"viem@{version}", str(tarball), *TYPES)
             shutil.copytree(PACKAGE / "test/roles", fresh / "src")
             (fresh / "src/program.ts").write_text(PROGRAM)
