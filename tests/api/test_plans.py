@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from bounty_protocol.clock import SystemClock
-from bounty_protocol.types import BountyId
+from bounty_protocol.types import Address, BountyId
 from flask.testing import FlaskClient
 from service_api.app import make_app
 from service_api.bounties.searching import grams
@@ -22,7 +22,7 @@ from service_api.bounties.verification_records import read_bounty_logs
 from service_api.resources import Resources
 from service_cli.queries import judgeable
 from service_common.db.hub_facts import FactSource
-from service_common.db.hub_reads import read_latest_verdicts
+from service_common.db.hub_reads import read_latest_verdicts, read_submission
 from service_indexer.due import read_due
 from sqlalchemy import Engine, event
 
@@ -257,6 +257,18 @@ def test_page_of_many_submissions_reads_what_it_lists(client: FlaskClient, state
     assert statements.rows_read("submissions", from_index_alone=False) < MOST_ROWS
 
 
+@pytest.mark.usefixtures("junk")
+def test_solver_of_many_submissions_costs_one_row(
+    deployment: tuple[Resources, Statements], statements: Statements
+) -> None:
+    """Any Solver has its own read, by asking for an upload: a million of them took a process's memory."""
+    chain, solver = deployment[0].config.chain, Address("0x" + "0" * 39 + "1")
+    with statements.listening(), FactSource.of(statements.engine, chain, SystemClock()).open() as facts:
+        for oldest in (False, True):
+            assert read_submission(facts.connection, OPEN, solver, oldest=oldest) is not None
+    assert statements.rows_read("submissions") == 2
+
+
 def test_authorizing_reads_are_of_one_bounty(deployment: tuple[Resources, Statements], statements: Statements) -> None:
     chain = deployment[0].config.chain
     facts = FactSource(statements.engine, chain.chain_id, chain.hub_address, SystemClock())
@@ -265,6 +277,6 @@ def test_authorizing_reads_are_of_one_bounty(deployment: tuple[Resources, Statem
         moment.roster(bounty)
         moment.active_submission(FINAL, large.SOLVER)
         read_latest_verdicts(moment.connection, FINAL)
-        read_bounty_logs(moment.connection, FINAL, bounty.changed_at)
+        assert list(read_bounty_logs(moment.connection, FINAL, bounty.changed_at))
         assert read_due(moment.connection, moment.head)
     assert statements.wasteful() == []

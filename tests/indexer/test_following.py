@@ -12,7 +12,7 @@ from service_common.db.hub_reads import (
     read_delivery_keys,
     read_latest_verdicts,
     read_roster,
-    read_submission_history,
+    read_submission,
 )
 from sqlalchemy import select
 
@@ -44,8 +44,10 @@ def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
         assert (page.bounty, page.roster, page.submission_count) == (bounty, read_roster(connection, 1), 2)
         active = {s.event.solver: s.event.submission_commitment for s in page.submissions}
         assert active == {world.solver(1).address: second, world.solver(2).address: other}
-        history = read_submission_history(connection, bounty_id, bounty.ending.winner)
-        assert [s.event.submission_commitment for s in history] == [first, second]
+        for oldest, commitment in ((True, first), (False, second)):
+            found = read_submission(connection, bounty_id, bounty.ending.winner, oldest=oldest)
+            assert found is not None
+            assert found.event.submission_commitment == commitment
         verdicts = read_latest_verdicts(connection, bounty_id)
         assert {(v.event.guardian, v.event.kind) for v in verdicts} == {
             (world.guardian(1).address, VerdictKind.AWARDED),

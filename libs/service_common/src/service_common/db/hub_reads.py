@@ -224,21 +224,15 @@ def active_submissions(bounty_id: BountyId | BindParameter[BountyId], limit: int
     return select(t.submissions).join(shown, its_place).order_by(c.block_number, c.log_index)
 
 
-def read_submission(connection: Connection, bounty_id: BountyId, solver: Address) -> Logged[SubmissionRecorded] | None:
-    """Return one Solver's current Submission."""
-    history = read_submission_history(connection, bounty_id, solver)
-    return history[-1] if history else None
-
-
-def read_submission_history(
-    connection: Connection, bounty_id: BountyId, solver: Address
-) -> list[Logged[SubmissionRecorded]]:
-    """Return everything one Solver submitted, oldest first; the last is the active one."""
+def read_submission(
+    connection: Connection, bounty_id: BountyId, solver: Address, *, oldest: bool = False
+) -> Logged[SubmissionRecorded] | None:
+    """Return one Solver's current Submission, or the ``oldest``; no other is read, as there may be a million."""
     c = t.submissions.c
-    rows = connection.execute(
-        select(t.submissions).where(c.bounty_id == bounty_id, c.solver == solver).order_by(c.block_number, c.log_index)
-    )
-    return [logged(SubmissionRecorded, row) for row in rows.mappings()]
+    place = (c.block_number, c.log_index) if oldest else (c.block_number.desc(), c.log_index.desc())
+    found = select(t.submissions).where(c.bounty_id == bounty_id, c.solver == solver).order_by(*place).limit(1)
+    row = connection.execute(found).mappings().first()
+    return None if row is None else logged(SubmissionRecorded, row)
 
 
 def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[Logged[VerdictRecorded]]:

@@ -14,7 +14,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_common.db import app as t
 from service_common.db.hub_facts import FactSource, HubFacts
-from service_common.db.hub_reads import read_submission_history
+from service_common.db.hub_reads import read_submission
 from sqlalchemy import select
 
 from service_api.moderation.texts import read_page_blocks
@@ -66,8 +66,8 @@ def _require_party(
 
 def _is_recorded(facts: HubFacts, bounty_id: BountyId, solver: Address, until_block: int | None) -> bool:
     """Return whether the Hub has a Submission of this account, a replaced one included; 503 while none is finalized."""
-    history = read_submission_history(facts.connection, bounty_id, solver)
-    if not history or (until_block is not None and history[0].origin.block_number > until_block):
+    first = read_submission(facts.connection, bounty_id, solver, oldest=True)
+    if first is None or (until_block is not None and first.origin.block_number > until_block):
         return False
-    facts.require_finalized(history[0].origin)
+    facts.require_finalized(first.origin)
     return True

@@ -7,6 +7,7 @@ served and derived again later.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bounty_protocol.domain.commitments import log_digest
@@ -100,12 +101,16 @@ class Records:
 
 def read_bounty_logs(
     connection: Connection, bounty_id: BountyId, until: Origin
-) -> list[tuple[tuple[Bytes32, ...], bytes]]:
-    """Return topics and data of the logs of one bounty in chain order, up to and including the one at ``until``."""
+) -> Iterator[tuple[tuple[Bytes32, ...], bytes]]:
+    """Yield topics and data of the logs of one bounty in chain order, up to and including the one at ``until``. They
+    are read a thousand at a time, since there may be a million.
+    """
     c = h.logs.c
     rows = connection.execute(
         select(c.topics, c.data)
         .where(c.bounty_id == bounty_id, tuple_(c.block_number, c.log_index) <= (until.block_number, until.log_index))
         .order_by(c.block_number, c.log_index)
+        .execution_options(yield_per=1_000)
     )
-    return [(tuple(Bytes32(topic) for topic in row.topics), bytes(row.data)) for row in rows]
+    for row in rows:
+        yield tuple(Bytes32(topic) for topic in row.topics), bytes(row.data)

@@ -75,6 +75,7 @@ def _orphans(facts: HubFacts, bounty: Bounty, objects: list[Placed]) -> list[Obj
         .outerjoin_from(hub_index.submissions, t.submission_envelopes, is_its_envelope())
         .where(s.bounty_id == bounty.bounty_id, s.block_number <= facts.head.finalized_number)
         .where(s.solver == any_(solvers))
+        .distinct()
     ).all()
     named = {row.storage_locator for row in recorded}
     final = facts.head.finalized_time

@@ -58,8 +58,8 @@ class Preparation:
                 roster=facts.roster(bounty),
                 reveal_policy=self.constants.beacon.reveal_policy(bounty.terms.reveal_at),
             )
-            recorded = _is_named(facts.connection, envelope, h.submissions)
-            stored = _is_named(facts.connection, envelope, t.submission_envelopes)
+            recorded = is_named(facts.connection, envelope, h.submissions)
+            stored = is_named(facts.connection, envelope, t.submission_envelopes)
         issues = envelope_differences(envelope, expected) or check_capsule(envelope.key_capsule, envelope.reveal_policy)
         if issues:
             raise ServiceError("invalid_solver_submission", "The envelope does not fit this bounty.", issues=issues)
@@ -86,7 +86,7 @@ def _prepared(source: FactSource, envelope: Envelope) -> PreparedSubmission:
     return PreparedSubmission(commitment, roster_hash, transaction)
 
 
-def _is_named(connection: Connection, envelope: Envelope, table: Table) -> bool:
+def is_named(connection: Connection, envelope: Envelope, table: Table) -> bool:
     """Return whether a table of Submissions has this envelope's."""
     c = table.c
     same = (c.bounty_id == envelope.bounty_id) & (c.solver == envelope.solver_address)

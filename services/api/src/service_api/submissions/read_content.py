@@ -34,8 +34,9 @@ from bounty_protocol.wire.submissions import (
 )
 from bounty_protocol.wire.values import Timestamp
 from service_common.db import app as t
+from service_common.db import hub_index as h
 from service_common.db.hub_facts import FactSource, HubFacts
-from service_common.db.hub_reads import read_submission_history
+from service_common.db.hub_reads import read_submission
 from service_common.recent import Recent
 from service_common.web.callers import CallerBudgets, Callers
 from service_common.web.parsing import load_json
@@ -44,6 +45,7 @@ from sqlalchemy import select
 
 from service_api.storage.gcs import SignedUrl
 from service_api.submissions.ciphertexts import Ciphertexts
+from service_api.submissions.prepare_submission import is_named
 
 CONTENTS_SECONDS: Final = 10.0
 """For how long the storage is asked for the ciphertexts of one request for many."""
@@ -184,11 +186,12 @@ def _stored(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> _Stored:
         envelope = parse_envelope(text)
     except ServiceError as error:
         raise _altered() from error
-    history = read_submission_history(facts.connection, bounty.bounty_id, envelope.solver_address)
-    is_active = bool(history) and history[-1].event.submission_commitment == commitment
+    newest = read_submission(facts.connection, bounty.bounty_id, envelope.solver_address)
+    is_active = newest is not None and newest.event.submission_commitment == commitment
     if not is_active and (
-        not any(submission.event.submission_commitment == commitment for submission in history)
-        or facts.head.is_finalized(history[-1].origin.block_number)
+        newest is None
+        or facts.head.is_finalized(newest.origin.block_number)
+        or not is_named(facts.connection, envelope, h.submissions)
     ):
         raise _not_found()
     return _Stored(commitment, envelope, text.decode(), is_active)
