@@ -1,5 +1,6 @@
 """``service-audit`` as it is typed: arguments, exit codes, what is printed, and what Prometheus gets."""
 
+import io
 import json
 import signal
 import socket
@@ -13,26 +14,22 @@ from pathlib import Path
 import pytest
 import urllib3
 from service_audit import main as main_module
-from service_audit.look import AuditOptions
-from service_audit.main import main
-from service_audit.output import as_text
+from service_audit.http import Requests
+from service_audit.look import AuditOptions, Auditor
+from service_audit.main import main, parsed
+from service_audit.output import Output, as_text, print_report
+from service_audit.report import MAX_FOUND, Report
 from service_audit.watch import Stopped
 
+from tests.audit.logs import HUB as LOGGED_HUB
+from tests.audit.looks import HISTORY
+from tests.audit.node import NODE, HandMadeNode
 from tests.waiting import wait_until
 
 HUB = "0x" + "ab" * 20
 NOWHERE = "http://127.0.0.1:9/a-key-of-mine"
 PROGRAM = str(Path(sys.executable).parent / "service-audit")
 WHERE = ("--rpc", NOWHERE, "--hub", HUB)
-
-
-def refused(folder: Path, *words: str, **variables: str) -> str:
-    """What a run that ends with code 2 remarks, in an environment that has nothing else."""
-    environment = {"HOME": str(folder), **variables}
-    command = [PROGRAM, *words]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    return done.stderr
 
 
 @pytest.mark.parametrize(
@@ -62,12 +59,17 @@ def test_arguments__that_are_wrong__end_with_code_2(
     assert "a-key" not in refusal
 
 
-def test_endpoint__from_a_file__has_to_be_one_alone(tmp_path: Path) -> None:
+def test_endpoint__from_a_file__has_to_be_one_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "rpc").write_text(NOWHERE + "\n")
     secret = {"SERVICE_RPC_URL_FILE": str(tmp_path / "rpc"), "SERVICE_HUB_ADDRESS": HUB}
-    assert "both set" in refused(tmp_path, SERVICE_RPC_URL=NOWHERE, **secret)
-    secret["SERVICE_RPC_URL_FILE"] = str(tmp_path / "none")
-    assert "cannot be read" in refused(tmp_path, **secret)
+    assert parsed([], secret)[0] == AuditOptions(NOWHERE, HUB)
+    for wrong, shows in (
+        ({"SERVICE_RPC_URL": NOWHERE}, "both set"),
+        ({"SERVICE_RPC_URL_FILE": str(tmp_path / "none")}, "cannot be read"),
+    ):
+        with pytest.raises(SystemExit):
+            parsed([], secret | wrong)
+        assert shows in capsys.readouterr().err
 
 
 def test_help_without_configuration_has_examples(tmp_path: Path) -> None:
@@ -145,11 +147,38 @@ def test_watch__that_is_stopped__ends_with_code_0(tmp_path: Path, number: signal
     assert (tmp_path / "remarks").read_text() == ""
 
 
-def test_port__that_is_taken__ends_with_code_2(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("hasty")
+def test_port__that_is_taken__ends_with_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        remark = refused(tmp_path, *WHERE, "--watch", "--metrics-port", port)
-    assert remark.startswith(f"The metrics cannot be at 127.0.0.1:{port}")
+        assert main([*WHERE, "--watch", "--metrics-port", port]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.partition(":")[0]) == ("", "The metrics cannot be at 127.0.0.1")
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize(("number", "code", "shown"), [("1", 0, "log digest"), ("7", 2, "none with this number")])
+def test_one_bounty_is_summed_up_at_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: str, code: int, shown: str
+) -> None:
+    requests = Requests(HandMadeNode(HISTORY))
+    monkeypatch.setattr(main_module, "Auditor", partial(Auditor, requests=requests))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["--rpc", NODE, "--hub", LOGGED_HUB, "--bounty", number]) == code
+    printed = capsys.readouterr().out
+    assert printed.startswith("bounty\n") is (code == 0)
+    assert shown in printed
+
+
+def test_report_counts_what_it_does_not_list() -> None:
+    report, printed = Report(), io.StringIO()
+    for number in range(MAX_FOUND + 2):
+        report.add("bounty.facts", f"bounty {number}", 1, 2)
+        report.pass_over("bounty.verdict", f"Verdict {number % 3}")
+    print_report(Output(printed, True), report, 7)
+    *found, unlisted, passed, _ = (json.loads(line) for line in printed.getvalue().splitlines())
+    assert (len(found), unlisted["event"], unlisted["count"]) == (MAX_FOUND, "audit.not_listed", 2)
+    assert (passed["event"], passed["count"]) == ("audit.not_compared", 3)
 
 
 def test_event__at_a_terminal__is_text_by_one_rule() -> None:

@@ -27,6 +27,7 @@ NONSENSE: Final = {
     "object": b'{"result": {}}',
     "of-objects": b'{"result": [{}]}',
     "of-null": b'{"result": {"number": null, "hash": null, "timestamp": null}}',
+    "of-short-texts": b'{"result": {"number": "0x1", "hash": "0x12", "timestamp": "0x1"}}',
     "deep": b'{"result": ' + b"[" * 900 + b"]" * 900 + b"}",
     "deeper": b"[" * 200_000,
     "error": b'{"error": {"message": "a-key-of-mine is busy"}}',
@@ -65,6 +66,23 @@ def test_nonsense__of_a_node__is_no_difference(method: str, nonsense: bytes) -> 
         report = auditor(HandMadeNode(HISTORY, from_the(begin, method, nonsense))).look_at_everything()
         assert {found.requirement for found in report.found} == {"read"}, report.found
         assert "a-key-of-mine" not in str(report.found)
+
+
+@pytest.mark.parametrize(
+    ("shown", "instead"),
+    [(b'["0x', b'["0x00" + "'), (b'["0x', b'["0x' + b"00" * 32 + b'", "0x'), (b'"data": "0x', b'"data": "0xabc')],
+)
+def test_log_the_hub_has_not_is_unread(shown: bytes, instead: bytes) -> None:
+    def alter(_number: int, method: str, answer: bytes) -> bytes:
+        return answer.replace(shown, instead) if method == "eth_getLogs" else answer
+
+    report = auditor(HandMadeNode(HISTORY, alter)).look_at_everything()
+    assert {found.requirement for found in report.found} == {"read"}
+
+
+def test_block_after_the_hubs_deployment_is_unread() -> None:
+    report = auditor(HandMadeNode(HISTORY), from_block=2).look_at_everything()
+    assert ["no Hub was deployed here" in found.seen for found in report.found] == [True]
 
 
 def test_difference__of_less_than_a_minute__is_none() -> None:

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 from eth_utils.crypto import keccak
 from service_audit.events import HubLog, LogPlace
-from service_audit.expected import MOST_COUNTED, account, bounty_rows, changes, log_digest
+from service_audit.expected import (
+    MOST_COUNTED,
+    OF_BOUNTIES,
+    OF_THE_DEPLOYMENT,
+    account,
+    bounty_rows,
+    changes,
+    deployment_rows,
+    log_digest,
+)
 from service_audit.rules import roster_hash
 
 from tests.audit.logs import (
@@ -94,6 +103,8 @@ def test_creation__with_another_term__is_found(changed: dict[str, object], requi
 @pytest.mark.parametrize(
     ("history", "requirement"),
     [
+        (Written().deployed().submitted(), "chain.events"),
+        (Written(Written().deployed().logs[:3]).created(), "chain.terms"),  # without a roster
         (silent().judged(0, REVEAL - 1), "chain.events"),
         (silent().judged(0, END), "chain.events"),
         (silent().submitted(GUARDIANS[0]), "chain.events"),
@@ -160,6 +171,29 @@ def test_verdict__again__names_the_last_other_choice() -> None:
     assert shown == [(at[1], at[0], at[2]), (at[2], at[1], at[3]), (at[3], at[1], at[4]), (at[4], at[3], None)]
     before = [each["replaces"]["time"] for each in changes(world, history.logs) if "replaces" in each]
     assert before == at[:4], "the changes name the one directly before"
+
+
+def test_rows__of_each_entity__are_the_logs() -> None:
+    history = awarded()
+    history.add("RefundClaimed", END, {"bounty_id": 1, "poster": POSTER, "amount": SHARE})
+    history.add("DeliveryKeyPublished", END, {"key": KEYS[0], "effective_from": END + 5})
+    history.add("DeliveryKeyWithdrawn", END + 1, {"key": KEYS[0]})
+    world = history.replay()
+    found = {entity: set(bounty_rows(entity, world.bounties[1])) for entity in OF_BOUNTIES}
+    found |= {entity: set(deployment_rows(entity, world)) for entity in OF_THE_DEPLOYMENT}
+    last = len(history.logs)
+    assert found == {
+        "bounties": {"1"},
+        "submissions": {f"1-{SOLVER}"},
+        "verdicts": {f"1-{GUARDIANS[0]}", f"1-{GUARDIANS[1]}"},
+        "verdict_replacements": set(),
+        "claims": {f"{last - 2}-0"},
+        "guardian_rosters": {"1"},
+        "roster_members": {"1-0", "1-1", "1-2"},
+        "delivery_keys": {f"{last - 1}-0"},
+        "delivery_key_withdrawals": {f"{last}-0"},
+    }
+    assert silent().replay().bounties[1].parts() == {}, "nobody is paid before the end"
 
 
 def test_account__of_many_bounties__has_the_newest() -> None:

@@ -44,7 +44,7 @@ def test_bad_database_url_is_not_quoted(wrong: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["http://[secret", "http://a:secret/", "http://a:0/secret", "ftp://a/secret", "secret"]
+    "wrong", ["http://[secret", "http://a:secret/", "http://a:0/secret", "ftp://a/secret", "secret", " , "]
 )
 def test_bad_rpc_url_is_not_quoted(wrong: str) -> None:
     with pytest.raises(ConfigurationError, match="SERVICE_RPC_URLS is malformed") as refused:

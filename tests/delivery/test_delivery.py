@@ -1,9 +1,11 @@
 """Wrap, status, retrieve: who may, for which Submission, with which key."""
 
 import base64
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.envelope import Envelope
@@ -11,9 +13,10 @@ from bounty_protocol.types import BountyId
 from prometheus_client import REGISTRY
 from service_common.db import app as tables
 from service_common.db import hub_index
+from service_common.jobs import locked
+from service_delivery import sweeping
 from service_delivery.config import read_config
 from service_delivery.hub_witness import HubWitness
-from service_delivery.sweeping import sweep
 from service_delivery.tables import wraps
 from sqlalchemy import update
 from werkzeug.test import TestResponse
@@ -141,14 +144,17 @@ def test_first_of_several_mistakes_is_answered(delivery: Delivery, name: str) ->
 
 def test_altered_envelope_is_not_trusted(delivery: Delivery) -> None:
     bounty_id, envelope, identity, loser = awarded(delivery)
+    body = body_for(envelope, sealed_box.wrap(identity, delivery.world.delivery.public_key))
+    assert delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    delivery = delivery.restarted(delivery.world.delivery)  # which remembers nothing
     with delivery.world.engine("service_api").begin() as connection:
         rows = update(tables.submission_envelopes).where(
             tables.submission_envelopes.c.submission_commitment == envelope.commitment()
         )
         connection.execute(rows.values(content=loser.canonical_bytes()))
-    body = body_for(envelope, sealed_box.wrap(identity, delivery.world.delivery.public_key))
     response = delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body)
     assert refusal(response) == (500, "solver_submission_content_invalid")
+    assert exists(delivery, bounty_id, envelope) is False
 
 
 def test_altered_wrap_is_delivered_again(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +230,7 @@ def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
 
 def swept(delivery: Delivery) -> int:
     """How many wraps a sweep deletes."""
-    return sweep(read_config(delivery.variables), delivery.world.engine("service_delivery"))
+    return sweeping.sweep(read_config(delivery.variables), delivery.world.engine("service_delivery"))
 
 
 def test_sweep_deletes_only_losing_wraps(delivery: Delivery) -> None:
@@ -267,6 +273,28 @@ def test_sweep_of_no_ending_deletes_nothing(delivery: Delivery, monkeypatch: pyt
     assert exists(delivery, bounty_id, winner)
     monkeypatch.setattr(HubWitness, "require_ending", lambda *_: None)
     assert swept(delivery) == 1
+
+
+def test_one_process_sweeps_and_survives_faults(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults, swept = [ChainUnavailable("silent"), RuntimeError("unknown")], list[int]()
+
+    def minutes() -> Iterator[bool]:
+        with locked(delivery.world.engine("service_delivery"), "delivery-sweep") as held:
+            assert held
+            yield False
+        yield from (False, False, False, True)
+
+    def sweep(*_: object) -> None:
+        swept.append(len(faults))
+        if faults:
+            raise faults.pop()
+
+    passing = minutes()
+    monkeypatch.setattr(sweeping, "Event", lambda: SimpleNamespace(wait=lambda _: next(passing)))
+    monkeypatch.setattr(sweeping, "Thread", lambda target, **_: SimpleNamespace(start=target))
+    monkeypatch.setattr(sweeping, "sweep", sweep)
+    sweeping.keep_sweeping(read_config(delivery.variables))
+    assert swept == [2, 1, 0]
 
 
 @pytest.mark.spec(179, 187, 357, 360)

@@ -1,5 +1,7 @@
 """Answers that are there in time, or count as none."""
 
+import errno
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -32,3 +34,13 @@ def test_file_at_the_least_rate_may_take_longer() -> None:
         http = TimelyHttp(0.3, timeout=5.0)
         with pytest.raises(urllib3.exceptions.ReadTimeoutError):
             http.exchange("GET", server.url, most_bytes=LENGTH)
+
+
+def test_connection_that_tcp_gives_up_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(*_: object) -> None:
+        raise TimeoutError(errno.ETIMEDOUT, "")
+
+    with raw_server(lambda: pieces(LENGTH)) as server:
+        monkeypatch.setattr(socket.SocketIO, "readinto", gives_up)
+        with pytest.raises(urllib3.exceptions.ProtocolError):
+            TimelyHttp(0.3, timeout=5.0).exchange("GET", server.url, most_bytes=LENGTH)

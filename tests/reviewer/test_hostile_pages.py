@@ -34,6 +34,15 @@ def test_page__of_any_text__is_judged_the_same_twice(body: str, criterion: str) 
         assert refusal.code == "invalid_bounty_challenge"
 
 
+@pytest.mark.parametrize(
+    ("unit", "count"), [("See criterion {}.\n\n", MAX_ISSUES), ("The deadline is 1 March 2029, {}.\n\n", 0)]
+)
+def test_issues_of_a_page_are_bounded(unit: str, count: int) -> None:
+    """Of a page whose deadline no calendar has, too."""
+    page = PAGE.replace(b"1893456000", b"9" * 18) + "".join(unit.format(n) for n in range(40, 100)).encode()
+    assert judge(page).count("body") == count
+
+
 @pytest.mark.parametrize("unit", ["#\n", "a|b\n-|-\n", "|a", "- a\n", "x.\n\n"], ids=repr)
 def test_page_of_too_many_parts_is_not_ready(unit: str) -> None:
     page = PAGE + (unit * 45_000)[: MAX_DOCUMENT_BYTES - len(PAGE)].encode()

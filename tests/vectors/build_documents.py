@@ -155,6 +155,7 @@ def documents() -> dict[str, object]:
             "no deliverables",
             PAGE.replace(DELIVERABLES, b""),
         ),
+        ("an empty list of deliverables", PAGE.replace(DELIVERABLES, b"deliverables: []\n")),
         ("an empty body", PAGE[: PAGE.index(b"# The")]),
         (
             "a title of two lines",
@@ -163,6 +164,7 @@ def documents() -> dict[str, object]:
         ("an empty summary", PAGE.replace(b"The tiles of our map are too large for slow connections.", b'" "')),
         ("a contact that is too long", PAGE.replace(b"tiles@example.org", b"t" * 1_000)),
         ("an amount of zero", PAGE.replace(b"250000000", b"0")),
+        ("a deadline beyond 64 bits", PAGE.replace(b"1900000000", b"9223372036854775808")),
         ("a deadline of zero", PAGE.replace(b"1900000000", b"0")),
         ("a language that is none", PAGE.replace(b"language: en", b"language: english!")),
         ("a criterion that is no text", PAGE.replace(b"Every tile decodes", b"every: tile decodes")),

@@ -172,6 +172,7 @@ def archives() -> dict[str, object]:
         ("its binding twice", bound + whole),
         ("two bindings", other + whole),
         ("a binding in another spelling", comment_header(BINDING.text().replace("0x", "0X")) + former),
+        ("a binding to a chain beyond 2^53", comment_header(BINDING.text().replace("=31337", f"={2**53}")) + former),
         *((f"a mode of {mode!r}", _with_number(100, 108, mode.encode())) for mode in _NO_NUMBERS),
         ("a size with a prefix", _with_number(124, 136, b"0o4")),
         ("a size of 2^60", _with_number(124, 136, _large(60, 12))),
@@ -231,6 +232,8 @@ def artifacts() -> dict[str, object]:
         ("a passphrase stanza beside it", _age_file([Stanza("scrypt", ("AAAA", "18"), bytes(32)), good], key)),
         ("an SSH stanza beside it", _age_file([Stanza("ssh-ed25519", ("AAAA", "AAAA"), bytes(32)), good], key)),
         ("an ephemeral share of low order", _age_file([Stanza("X25519", ("A" * 43,), good.body)], key)),
+        ("no stanza", _age_file([], key)),
+        ("a stanza one byte short", _age_file([replace(good, body=good.body[:-1])], key)),
         ("an armored file", b"-----BEGIN AGE ENCRYPTED FILE-----\n"),
     ]
     return {
@@ -305,6 +308,7 @@ def capsules() -> dict[str, object]:
         ("one stanza more than the roster", to([*keys, strangers[0]])),
         ("sealed to other recipients", to(strangers)),
         ("not an identity inside", to(keys, b"hello\n")),
+        ("an identity file of more than 4,096 bytes", to(keys, text + b"#" * 4_096)),
         ("two identities inside", to(keys, text + unbound)),
         ("another identity than the envelope's", to(keys, IdentityFile(identity("other"), BINDING).to_bytes())),
         ("no binding", to(keys, unbound)),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, OneOf, Part, Scalar, parts
-from bounty_protocol.wire.values import VALUES, form_of, plain_of
+from bounty_protocol.wire.values import PLAIN, VALUES, form_of
 from service_cli.main import COMMANDS, group
 from service_cli.ui.command import HelpedCommand
 from service_cli.ui.event import CommandEnding, Event, events_of
@@ -84,7 +84,7 @@ def _kind(kind: Kind) -> Schema:
             return {"type": "object", "additionalProperties": _kind(of)}
         case Scalar(of):
             if (form := form_of(of)) is None:
-                return {"type": plain_of(of).json}
+                return {"type": PLAIN[of].json}
             found = {key: value for key, value in form.schema.items() if key != "description"}
             return {"$ref": f"#/$defs/{form.name}"} if form.name else found
 

@@ -26,6 +26,13 @@ def test_issues_are_fifty_and_how_many_more(count: int, shown: int) -> None:
         assert issues[-1]["message"].startswith(f"{count - MAX_ISSUES} more ")
 
 
+@pytest.mark.parametrize(("path", "message"), [("x" * 121, "y"), ("x", "y" * 1_501)])
+def test_issue_longer_than_stated_is_a_fault(path: str, message: str) -> None:
+    assert Issue(path[:120], message[:1_500])
+    with pytest.raises(ValueError, match="too long"):
+        Issue(path, message)
+
+
 @dataclass(frozen=True, slots=True)
 class Body:
     name: str

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 
 import pytest
 from bounty_protocol.auth.secp256k1 import BINDING, CurveLibrary, installed
@@ -54,6 +55,14 @@ def test_other_binding_serves_without_coincurve() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["btclib-libsecp256k1", "0x7e5f4552091a69125d5dfcb7b8c2659029395bdf"]
+
+
+def test_binding_that_lacks_a_part_is_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "coincurve.py").write_text("import no_such_module")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "coincurve", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        next(installed())
 
 
 @bindings

@@ -8,6 +8,7 @@ from bounty_protocol.chain.hub import BountyView, RosterView
 from bounty_protocol.chain.reverts import SENTENCES, explain
 from bounty_protocol.chain.rpc import RpcRefused
 from bounty_protocol.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
+from bounty_protocol.types import Bytes32
 from eth_abi.abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,3 +125,11 @@ def test_answer__with_stray_bits_in_a_word__is_refused(place: int) -> None:
     data[32 * place : 32 * place + 11] = b"\1" * 11
     with pytest.raises(ValueError, match="expected shape"):
         hub_abi().functions["getBounty"].decode(bytes(data))
+
+
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_log_with_other_topics_is_none_of_the_event(others: int) -> None:
+    event, word = hub_abi().event("RosterPublished"), Bytes32("0x" + "11" * 32)
+    for topics in ([event.topic, *[word] * others], [word, *[word] * others]):
+        with pytest.raises(ValueError, match="not a log of RosterPublished"):
+            event.decode(topics, b"")

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import pytest
-from bounty_protocol.chain.hub_constants import read_token
-from bounty_protocol.chain.rpc import Call, ChainNode, ChainUnavailable
-from bounty_protocol.types import Address
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.hub_constants import balance_of, read_hub_constants, read_publication_delay, read_token
+from bounty_protocol.chain.rpc import Call, ChainNode, ChainUnavailable, RpcRefused
+from bounty_protocol.types import Address, ChainId
 
 TOKEN = Address("0x" + "11" * 20)
 
@@ -46,3 +47,22 @@ def test_token__that_describes_itself__is_read() -> None:
 def test_token_described_otherwise_is_no_answer(text: object) -> None:
     with pytest.raises(ChainUnavailable):
         read_token(Scripted(text), TOKEN)
+
+
+@pytest.mark.parametrize("answer", ["0x", "0x" + "00" * 31, "0x" + "00" * 64, "x", None])
+def test_balance_of_other_than_a_word_is_no_answer(answer: object) -> None:
+    with pytest.raises(ChainUnavailable, match="no balance"):
+        balance_of(Scripted(answer), TOKEN, TOKEN)
+
+
+def test_endpoint_of_another_chain_is_unavailable() -> None:
+    with pytest.raises(ChainUnavailable, match="a chain other than"):
+        read_hub_constants(Scripted("0x1"), TOKEN, ChainId(8453))
+
+
+@pytest.mark.parametrize(
+    ("refusal", "is_older"), [(RpcRefused(3, "execution reverted"), True), (RpcRefused(-32000, "no state"), False)]
+)
+def test_revert_alone_is_a_hub_of_another_release(refusal: RpcRefused, is_older: bool) -> None:
+    with pytest.raises(ChainUnavailable if is_older else RpcRefused):
+        read_publication_delay(Hub(Scripted(refusal), TOKEN))

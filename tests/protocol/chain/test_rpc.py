@@ -1,6 +1,8 @@
 """Endpoints that fail, lie, refuse or limit: sending, splitting, retries and agreement."""
 
 import json
+import math
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -116,6 +118,7 @@ def endpoint(body: bytes, status: int = 200) -> Iterator[str]:
 
 GOOD = json.dumps({"jsonrpc": "2.0", "id": 0, "result": "0x10"}).encode()
 BAD = [b"", b"<html>", b"[]", b'{"id":0}', b'{"id":7,"result":"0x1"}', b"null", b'{"id":0,"error":"text"}']
+BAD += [json.dumps({"id": 0, "error": {"code": 1, "message": "x" * PLAIN_BYTES}}).encode()]
 BAD += [b'{"id":0,"error":{"code":1e999}}', b'{"id":0,"error":{"code":NaN}}', b'{"id":0,"error":{"code":{}}}']
 
 
@@ -267,6 +270,16 @@ def test_hanging_endpoint_alone_is_silent() -> None:
             with pytest.raises(ChainUnavailable) as caught:
                 Rpc([url]).bounded(seconds=HANG_SECONDS).call("eth_blockNumber")
             assert caught.value.silent is silent
+
+
+def test_unknown_name_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(ChainUnavailable) as caught:
+        Rpc(["https://no-such.example"]).call("eth_blockNumber")
+    assert caught.value.cause == "its name cannot be resolved"
 
 
 LIMITS = [
@@ -562,6 +575,17 @@ def test_ranges_of_logs_grow_again() -> None:
         assert rpc.endpoints.all[0].blocks.size == 2 * before
 
 
+@pytest.mark.parametrize("hangs", [True, False])
+def test_range_is_shorter_after_silence_but_no_limit(waited: list[float], hangs: bool) -> None:
+    with node(refuse=lambda _calls: (429, b"", {"Retry-After": "99"}), hang=lambda _calls: hangs) as slow:
+        rpc = Rpc([slow.url]).bounded(seconds=HANG_SECONDS, patient=True)
+        before = rpc.endpoints.all[0].blocks.size
+        with pytest.raises(ChainUnavailable):
+            read_range(rpc, 10, 9 + before)
+    assert rpc.endpoints.all[0].blocks.size == (before // 2 if hangs else before)
+    assert (len(slow.sent), waited) == (1, [])
+
+
 def test_range_above_a_lagging_head_is_unavailable() -> None:
     with node(LoggingNode(head=50)) as lagging:
         rpc = Rpc([lagging.url])
@@ -654,6 +678,17 @@ def test_agreement_of_endpoints(answers: list[str], quorum: int, agreed: str, ou
                 rpc.agreed(opinion, quorum)
         assert [each.place for each in rpc.endpoints.all if each.contradictions] == outvoted
         assert {each.place for each in rpc.endpoints.in_order()[len(answers) - len(outvoted) :]} == set(outvoted)
+
+
+def test_contradiction_is_logged_once_for_each_rest(caplog: pytest.LogCaptureFixture) -> None:
+    with several("a", "b", "b") as rpc:
+        for _ in range(2):  # the last one rests longest, so that the first one is asked before it again
+            rpc.endpoints.all[2].failures = 9
+            for each in rpc.endpoints.all[1:]:
+                each.rests_until = math.inf
+            assert rpc.agreed(opinion, 2) == "b"
+    assert rpc.endpoints.all[0].contradictions == 2
+    assert caplog.messages == ["RPC endpoint 1 contradicts 2 others"]
 
 
 def test_block_that_an_endpoint_lacks_is_no_vote() -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
+from bounty_protocol.crypto import beacon as beacon_module
 from bounty_protocol.crypto import bls
 from bounty_protocol.crypto.beacon import (
     MAX_CLOCK_SKEW,
@@ -236,6 +237,21 @@ def test_beacon_of_a_round_is_verified_and_kept() -> None:
     assert client.latest() == beacon
 
 
+def test_newest_rounds_alone_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beacon_module, "MAX_CACHED", 1)
+    client, http = _client(a=_honest)
+    for number in (9, 10, 10, 9):
+        client.round(number)
+    assert [url.rsplit("/", 1)[1] for url in http.asked] == ["9", "10", "9"]
+
+
+def test_round_zero_is_not_the_newest_one() -> None:
+    client, http = _client(a=_honest)
+    with pytest.raises(SealedDataError) as refusal:
+        client.round(0)
+    assert (refusal.value.failure, http.asked) == (Failure.BEACON_INVALID, [])
+
+
 def _forged_by_swap(path: str) -> RelayAnswer:
     return RelayAnswer(200, json.dumps(BEACON.beacon_json(8) | {"round": 9}).encode())
 
@@ -270,6 +286,8 @@ def test_round_not_out_yet_says_when_to_ask(status: int) -> None:
     answer = late.round(9)
     assert isinstance(answer, NotYet)
     assert answer.retry_after >= 1
+    with pytest.raises(SealedDataError, match="first round"):
+        late.latest()
 
 
 def test_slow_clock_asks_the_relay_all_the_same() -> None:

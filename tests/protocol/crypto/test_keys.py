@@ -67,6 +67,8 @@ def test_bad_identity_text_is_not_repeated(text: str) -> None:
         _mistyped(recipient_text(ONE.public_key)),
         ONE.to_text(),
         bech32.encode("age", bytes(32)),
+        bech32.encode("age", bytes(31)),
+        "age1pyqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqpa3h085",  # of a good key, with a spare bit
         bech32.encode("age", b"\xff" * 32),
         "age1yubikey1qwertyuiop",
         "ssh-ed25519 AAAA",

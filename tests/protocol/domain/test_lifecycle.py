@@ -1,7 +1,8 @@
 """States, numbers and exact boundaries."""
 
 import pytest
-from bounty_protocol.domain.lifecycle import BountyStatus, Schedule
+from bounty_protocol.domain.hub_events import EVENT_FIELDS, BountyFinalized, event_of
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, Schedule
 from bounty_protocol.types import UnixSeconds
 
 SCHEDULE = Schedule(UnixSeconds(100), UnixSeconds(110), UnixSeconds(200))
@@ -29,3 +30,9 @@ def test_judgeable_from_reveal_to_judging_deadline(at: int, expected: bool) -> N
 def test_settleable__around_its_boundaries__as_the_hub(at: int, has_submissions: bool, expected: bool) -> None:
     assert SCHEDULE.settleable(OPEN, at, has_submissions) is expected
     assert SCHEDULE.settleable(FINAL, at, has_submissions) is False
+
+
+@pytest.mark.parametrize("number", [-1, 0, len(Outcome) + 1])
+def test_number_that_is_no_outcome_is_no_event(number: int) -> None:
+    with pytest.raises(ValueError, match="Outcome"):
+        event_of(BountyFinalized, dict.fromkeys(EVENT_FIELDS[BountyFinalized], 1) | {"outcome": number})

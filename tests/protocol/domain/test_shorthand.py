@@ -58,7 +58,7 @@ def test_span__in_any_unit__is_in_seconds(text: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "days", "3 months", "0 days", "-3 days", "1.5 days", "3 days 2 h", "9" * 20, "03x"]
+    "text", ["", "days", "3 months", "0 days", "-3 days", "1.5 days", "3 days 2 h", "9" * 19, "9" * 20, "03x"]
 )
 def test_span__that_is_none__is_refused(text: str) -> None:
     with pytest.raises(ValueError):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from bounty_protocol.types import BountyId
-from bounty_protocol.wire.values import VALUES
+from bounty_protocol.wire.values import VALUES, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,3 +19,11 @@ def test_bounty_id_is_read_where_its_pattern_allows_it(text: str) -> None:
     else:
         with pytest.raises(ValueError, match="number"):
             form.parse(text)
+
+
+@pytest.mark.parametrize("text", ["2026-11-30", "2026-11-30 10:00:00Z", "2026-11-30T10:00:00+01:00", "1796079397"])
+def test_timestamp_in_another_form_is_refused(text: str) -> None:
+    form = VALUES[Timestamp]
+    assert form.parse("2026-11-30T10:00:00Z")
+    with pytest.raises(ValueError, match="ISO 8601"):
+        form.parse(text)

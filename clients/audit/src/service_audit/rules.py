@@ -350,7 +350,7 @@ class World:
             self.owner, self.pending_owner = log.text("new_owner"), ZERO_ADDRESS
         elif log.name == "DeliveryKeyPublished":
             self._publish_key(log)
-        elif log.name == "DeliveryKeyWithdrawn":
+        else:  # the other event without a bounty: DeliveryKeyWithdrawn
             key = log.text("key")
             known = any(key == each for each, _ in self._keys_that_count(log.place.time))
             self._rule("chain.events", log, "the delivery key in force, or the announced one", known, key)

@@ -14,7 +14,7 @@ from os import PathLike
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from bounty_protocol.types import BountyId, HexData, TokenAmount, Wei
+from bounty_protocol.types import BountyId, TokenAmount, Wei
 
 
 class Note(NamedTuple):
@@ -170,8 +170,6 @@ def _change_scalar(of: Any) -> Callable[[Any], object] | None:
         return str
     if of is bytes:
         return _base64
-    if of is HexData:
-        return _hex
     return str.__str__ if isinstance(of, type) and issubclass(of, StrEnum) else None
 
 
@@ -181,10 +179,6 @@ def _change_list(change: Callable[[Any], object] | None, value: tuple[object, ..
 
 def _change_map(change: Callable[[Any], object] | None, value: Mapping[str, object]) -> dict[str, object]:
     return dict(value) if change is None else {key: change(each) for key, each in value.items()}
-
-
-def _hex(value: bytes) -> str:
-    return "0x" + value.hex()
 
 
 def _base64(value: bytes) -> str:

@@ -18,8 +18,6 @@ TokenAmount = NewType("TokenAmount", int)
 """Smallest units of the escrow token; a decimal string in payloads."""
 Wei = NewType("Wei", int)
 """The smallest unit of ether, in which gas is paid; a decimal string in payloads."""
-HexData = NewType("HexData", bytes)
-"""Bytes that are 0x and lowercase hex digits in JSON, where plain ``bytes`` are base64."""
 UnixSeconds = NewType("UnixSeconds", int)
 BlockNumber = NewType("BlockNumber", int)
 RosterVersion = NewType("RosterVersion", int)
@@ -102,7 +100,5 @@ def bytes32(data: bytes) -> Bytes32:
 
 
 def address_of(data: bytes) -> Address:
-    """Return the hex of exactly 20 bytes."""
-    if len(data) != 20:
-        raise ValueError("not 20 bytes")
+    """Return the hex of 20 bytes."""
     return Address("0x" + data.hex())

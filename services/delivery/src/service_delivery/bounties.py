@@ -6,7 +6,6 @@ never kept. An envelope's public half is checked against the commitment once, an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.bounty import Bounty
@@ -21,9 +20,6 @@ from service_common.recent import Recent
 from sqlalchemy import Connection, select
 
 from service_delivery.keys import Keys, read_keys
-
-NO_ENVELOPE: Final = frozenset({"submission_not_found", "solver_submission_content_invalid"})
-"""The codes of ``read_envelope`` where there is none, or one that was altered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,13 +56,10 @@ class Function:
         """Decode return values, structs as tuples in the ABI's order; ``ValueError`` if the data has another shape."""
         return _decode(self.outputs, data)
 
-    def decode_named(self, data: bytes) -> dict[str, object]:
-        """Decode return values to their snake_case names; those of a struct to the names of its fields."""
-        outputs, values = self.outputs, self.decode(data)
-        if len(outputs) == 1 and outputs[0].fields:
-            (struct,) = values
-            outputs, values = outputs[0].fields, cast("tuple[object, ...]", struct)
-        return {_snake_case(output.name): value for output, value in zip(outputs, values, strict=True)}
+    def decode_struct(self, data: bytes) -> dict[str, object]:
+        """Decode the one struct that is returned to the snake_case names of its fields."""
+        (struct,), (values,) = self.outputs, cast("tuple[tuple[object, ...]]", self.decode(data))
+        return {_snake_case(each.name): value for each, value in zip(struct.fields, values, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +139,7 @@ def hub_abi() -> Abi:
 
 def parse_abi(text: str) -> Abi:
     """Read a Solidity ABI."""
-    entries: list[dict[str, object]] = json.loads(text)
+    entries: list[dict[str, Any]] = json.loads(text)
     functions = [
         Function(str(e["name"]), _parameters(e["inputs"]), _parameters(e["outputs"]))
         for e in entries
@@ -158,13 +155,11 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
 
 
-def _parameters(entries: object) -> tuple[Parameter, ...]:
-    if not isinstance(entries, list):
-        raise TypeError("malformed ABI")
+def _parameters(entries: list[dict[str, Any]]) -> tuple[Parameter, ...]:
     return tuple(_parameter(entry) for entry in entries)
 
 
-def _parameter(entry: dict[str, object]) -> Parameter:
+def _parameter(entry: dict[str, Any]) -> Parameter:
     fields = _parameters(entry["components"]) if "components" in entry else ()
     kind = str(entry["type"])
     if fields:

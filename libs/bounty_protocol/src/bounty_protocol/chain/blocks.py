@@ -128,10 +128,11 @@ def block_to_sign(rpc: ChainNode, near: NearTip, used: Container[BlockNumber] = 
     newest, known = near.newest, {each.number: each for each in (near.newest, *near.older)}
     is_behind = (each for each in near.older if newest.time - each.time >= SIGNING_OFFSET_SECONDS - 2)
     block = next(is_behind, near.older[-1])
-    for start in (block.number, newest.number):
+
+    def unused_near(start: BlockNumber) -> Header:
         nearest = chain(range(start, -1, -1), range(start + 1, newest.number + 1))
         number = next((BlockNumber(each) for each in nearest if each not in used), newest.number)
-        block = known[number] if number in known else header_at(rpc, number)
-        if newest.time - block.time <= _LEAP_SECONDS:
-            break
-    return block
+        return known[number] if number in known else header_at(rpc, number)
+
+    block = unused_near(block.number)
+    return block if newest.time - block.time <= _LEAP_SECONDS else unused_near(newest.number)

@@ -75,8 +75,6 @@ class Endpoints:
         monotonic: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        if not urls:
-            raise ValueError("no RPC endpoint given")
         self.all = tuple(Endpoint(place, url) for place, url in enumerate(urls, 1))
         self._preferred = self.all[0]
         self._monotonic, self._jitter = monotonic, jitter

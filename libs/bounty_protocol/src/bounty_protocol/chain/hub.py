@@ -70,8 +70,8 @@ class Hub:
         at = self.block if block is None else block
         return "eth_call", [{"to": self.address, "data": data}, hex(at) if isinstance(at, int) else at]
 
-    def read(self, function: str, *arguments: object, block: BlockNumber | str | None = None) -> tuple[object, ...]:
-        """Call a view; raises ``RpcRefused`` when the Hub reverts."""
+    def read(self, function: str, *arguments: object, block: BlockNumber | str | None = None) -> tuple[Any, ...]:
+        """Call a view, and return values typed as the ABI says; raises ``RpcRefused`` when the Hub reverts."""
         return self._read(function, arguments, block, Function.decode)
 
     def _read(
@@ -89,7 +89,7 @@ class Hub:
 
     def _struct(self, function: str, argument: int, block: BlockNumber | str | None) -> dict[str, Any]:
         """Return the fields of the struct that a view returns, typed as the ABI says."""
-        return self._read(function, (argument,), block, Function.decode_named)
+        return self._read(function, (argument,), block, Function.decode_struct)
 
     def bounty(self, bounty_id: BountyId, block: BlockNumber | str | None = None) -> BountyView | None:
         """Read one bounty; None if the Hub knows no such id."""
@@ -100,8 +100,8 @@ class Hub:
                 return None
             raise
         with _numbers_of_the_hub():
-            view["outcome"] = Outcome.of_number(_int(view["outcome"]))
-            view["reason"] = SettlementReason.of_number(_int(view["reason"]))
+            view["outcome"] = Outcome.of_number(view["outcome"])
+            view["reason"] = SettlementReason.of_number(view["reason"])
         return BountyView(**view)
 
     def roster(self, version: int, block: BlockNumber | str | None = None) -> RosterView:
@@ -120,12 +120,12 @@ class Hub:
         """Read a Guardian's recorded Verdict."""
         kind, solver, commitment = self.read("getVerdict", bounty_id, guardian)
         with _numbers_of_the_hub():
-            return VerdictView(VerdictKind.of_number(_int(kind)), Address(str(solver)), Bytes32(str(commitment)))
+            return VerdictView(VerdictKind.of_number(kind), Address(str(solver)), Bytes32(str(commitment)))
 
     def announced_roster(self) -> tuple[RosterVersion, UnixSeconds] | None:
         """Read the announced roster version and the time from which it takes effect; None without one."""
         version, effective_from = self.read("announcedRoster")
-        return (RosterVersion(_int(version)), UnixSeconds(_int(effective_from))) if version else None
+        return (RosterVersion(version), UnixSeconds(effective_from)) if version else None
 
     def delivery_key(self, block: BlockNumber | str | None = None) -> Bytes32:
         """Read the delivery public key in effect; zero before the first one and after a withdrawal."""
@@ -134,12 +134,12 @@ class Hub:
     def announced_delivery_key(self) -> tuple[Bytes32, UnixSeconds] | None:
         """Read the announced delivery key and the time from which it takes effect; None without one."""
         key, effective_from = self.read("announcedDeliveryKey")
-        return (Bytes32(str(key)), UnixSeconds(_int(effective_from))) if effective_from else None
+        return (Bytes32(str(key)), UnixSeconds(effective_from)) if effective_from else None
 
     def fee_policy(self) -> tuple[int, int, Address]:
         """Read protocol and guardian fee in basis points, and the protocol fee's recipient."""
         protocol, guardian, recipient = self.read("feePolicy")
-        return _int(protocol), _int(guardian), Address(str(recipient))
+        return protocol, guardian, Address(str(recipient))
 
     def token(self) -> Address:
         return Address(str(self.read("token")[0]))
@@ -156,7 +156,8 @@ class Hub:
         return self._integer(function)
 
     def _integer(self, function: str) -> int:
-        return _int(self.read(function)[0])
+        number: int = self.read(function)[0]
+        return number
 
 
 @contextmanager
@@ -166,9 +167,3 @@ def _numbers_of_the_hub() -> Iterator[None]:
         yield
     except ValueError as error:
         raise ChainUnavailable(f"the contract gave an answer that no Hub gives: {error}") from error
-
-
-def _int(value: object) -> int:
-    if not isinstance(value, int):
-        raise ChainUnavailable("the contract returned no number where the Hub returns one")
-    return value

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 from bounty_protocol.chain.events import Log, parse_log
 from bounty_protocol.chain.rpc import AnswerTooLarge, ChainUnavailable, OneEndpoint, RpcRefused
@@ -65,10 +65,9 @@ def _may_be_of_the_range(error: RpcRefused | ChainUnavailable) -> bool:
 
 
 def _checked(answer: object, address: Address, start: BlockNumber, end: BlockNumber) -> list[Log]:
-    if not isinstance(answer, list):
-        raise ChainUnavailable("an RPC endpoint returned no list of logs")
-    answer.reverse()  # each is dropped as it is read: both forms of a full block take much memory
-    logs = [parse_log(answer.pop()) for _ in range(len(answer))]
+    listed = cast("list[object]", answer)  # as ``rpc_answers`` read it
+    listed.reverse()  # each is dropped as it is read: both forms of a full block take much memory
+    logs = [parse_log(listed.pop()) for _ in range(len(listed))]
     if any(entry.address != address for entry in logs):
         raise ChainUnavailable("an RPC endpoint returned logs of another contract")
     if any(not start <= entry.block_number <= end for entry in logs):

@@ -100,12 +100,11 @@ def shown_size(size: int) -> str:
     """Format a size for a person: ``512 bytes``, ``1.5 MiB``, ``1 GiB``."""
     if size < 1024:
         return f"{size} bytes"
-    value = float(size)
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
+    value, units = size / 1024, ["TiB", "GiB", "MiB", "KiB"]
+    while value >= 1023.95 and len(units) > 1:
         value /= 1024
-        if value < 1023.95 or unit == "TiB":
-            break
-    return f"{value:.1f}".removesuffix(".0") + f" {unit}"
+        units.pop()
+    return f"{value:.1f}".removesuffix(".0") + f" {units[-1]}"
 
 
 def refused(what: str) -> SealedDataError:

@@ -8,7 +8,6 @@ as ``inert_names`` has them, unless the original ones are asked for.
 """
 
 import errno
-import itertools
 import os
 import re
 import tarfile
@@ -175,13 +174,10 @@ def _entries(stream: _Stream, comments: _Comments, max_headers: int) -> Iterator
     """Yield files and directories, with names and sizes of extension headers applied."""
     longname: str | None = None
     records: dict[str, str] = {}
-    for number in itertools.count(1):
-        block = stream.take(BLOCK)
-        if not any(block):
-            if any(stream.take(BLOCK)) or longname is not None or records:
-                raise _malformed("its end mark is incomplete")
-            return
-        if number > max_headers:
+    headers = 0
+    while any(block := stream.take(BLOCK)):
+        headers += 1
+        if headers > max_headers:
             raise refused(f"more than {max_headers} headers")
         entry = _header(block)
         if entry.type == tarfile.GNUTYPE_LONGNAME:
@@ -196,6 +192,8 @@ def _entries(stream: _Stream, comments: _Comments, max_headers: int) -> Iterator
             longname, records = None, {}
         else:
             raise refused(f"{shown(entry.name)} is a link, a device or another special entry")
+    if any(stream.take(BLOCK)) or longname is not None or records:
+        raise _malformed("its end mark is incomplete")
 
 
 def _header(block: bytes) -> tarfile.TarInfo:

@@ -1,7 +1,7 @@
 """Bech32 (BIP 173) as age uses it for keys: any length, one letter case, checksum constant 1.
 
-``decode`` accepts exactly what ``encode`` writes, in all lower or all upper case, and raises ``ValueError`` for the
-rest.
+``decode`` accepts exactly what ``encode`` writes, in any letter case, and raises ``ValueError`` for the rest; a caller
+refuses the letter case that its kind of key is not written in.
 """
 
 from collections.abc import Iterable
@@ -21,8 +21,6 @@ def encode(prefix: str, data: bytes) -> str:
 
 def decode(prefix: str, text: str) -> bytes:
     """Decode an encoding under this prefix."""
-    if text not in {text.lower(), text.upper()}:
-        raise ValueError("mixed letter case")
     head, separator, tail = text.lower().rpartition("1")
     if not separator or head != prefix.lower():
         raise ValueError("another kind of key")

@@ -113,12 +113,9 @@ def _unlock(body: bytes, signature: bytes) -> bytes:
 def _scalar(sigma: bytes, file_key: bytes) -> Scalar:
     """Return H3 of tlock: the first hash, its top bit shifted out, that is below the group order."""
     seed = hashlib.sha256(b"IBE-H3" + sigma + file_key).digest()
-    for counter in range(1, 65_535):
-        digest = bytearray(hashlib.sha256(counter.to_bytes(2, "little") + seed).digest())
-        digest[0] >>= 1
-        if int.from_bytes(digest, "big") < _ORDER:
-            return Scalar.from_be_bytes(bytes(digest))
-    raise SealedDataError(Failure.TIMELOCK_TAMPERED, "the timelock's stanza yields no valid scalar")
+    hashes = (hashlib.sha256(counter.to_bytes(2, "little") + seed).digest() for counter in range(1, 65_535))
+    shifted = (bytes([digest[0] >> 1]) + digest[1:] for digest in hashes)
+    return next(Scalar.from_be_bytes(each) for each in shifted if int.from_bytes(each, "big") < _ORDER)
 
 
 def _mask(pairing: bytes) -> bytes:

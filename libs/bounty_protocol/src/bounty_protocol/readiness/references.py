@@ -168,6 +168,12 @@ REFERENCES: Final = Rule(
     check=find_dangling,
     examples=(
         Example("body", "For the format see the attachment.", "For the format see above."),
+        Example("body", "For the format use our appendix.", "# Appendix\n\nFor the format use our appendix."),
+        Example("body", "See [the format][].", "The cell is rows[number][column]."),
+        Example("body", "See [the format](#the-format).", "# The format\n\nSee [above](#the-format)."),
+        Example("body", "See [the format]().", "See `[the format]()`."),
+        Example("body", "See deliverable 9.", "See deliverable 1."),
+        Example("body", "See table 2.", "See table 1.\n\n| a | b |\n|---|---|\n| 1 | 2 |"),
         Example("body", "As discussed on Slack, skip those.", "As discussed above, skip those."),
         Example("body", "Requirements are in our Notion.", "The tool imports from Notion."),
         Example("body", "See criterion 9.", "Section 4 of the standard says which bytes are allowed."),

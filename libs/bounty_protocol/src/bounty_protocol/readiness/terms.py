@@ -164,5 +164,11 @@ LIMITS: Final = Rule(
             "The latency must be below 20 ms.",
             criterion="The latency is below 20 ms for each of the ten files.",
         ),
+        Example(
+            "body",
+            "The version is at least 2.1.",
+            "The version is at least 2.0.1.",
+            criterion="The version is at least 2.0.",
+        ),
     ),
 )

@@ -134,6 +134,8 @@ TIMES: Final = Rule(
         Example("body", "The deadline is 1 March 2029.", "Data up to 2024-12-31 is public."),
         Example("body", "The data will be published on 2031-05-20.", "The data was published on 2024-05-20."),
         Example("body", "You have two weeks to submit.", "The old tool took two weeks."),
+        Example("body", "You have 2 months to submit.", "You have 38 months to submit."),
+        Example("body", "It takes 40 months of work.", "It takes two weeks of work."),
         Example(
             "acceptance_criteria",
             "The program runs without a crash for 300 days.",

@@ -12,8 +12,8 @@ from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, requirement
-from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, Note, OneOf, Part, Scalar, kind_of, parts
-from bounty_protocol.wire.values import PLAIN, PlainKind, ValueForm, form_of, plain_of
+from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, Note, OneOf, Part, kind_of, parts
+from bounty_protocol.wire.values import PLAIN, PlainKind, ValueForm, form_of
 
 T = TypeVar("T")
 
@@ -123,9 +123,8 @@ def _reader(kind: Kind) -> Reader:
             return partial(_read_literal, known)
         case MapOf(key, of):
             return partial(_read_map, _reader(key), _reader(of))
-        case Scalar(of):
-            form = form_of(of)
-            return partial(_read_plain, plain_of(of)) if form is None else partial(_read_value, form)
+    form = form_of(kind.of)
+    return partial(_read_plain, PLAIN[kind.of]) if form is None else partial(_read_value, form)
 
 
 def _read_value(form: ValueForm, value: object, path: str, reading: _Reading) -> object:

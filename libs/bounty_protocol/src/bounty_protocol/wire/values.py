@@ -19,7 +19,6 @@ from bounty_protocol.types import (
     BountyId,
     Bytes32,
     ChainId,
-    HexData,
     TokenAmount,
     UnixSeconds,
     Wei,
@@ -139,12 +138,6 @@ def _search_text(text: str) -> SearchText:
     return SearchText(text)
 
 
-def _hex_data(text: str) -> HexData:
-    if re.fullmatch(r"0x(?:[0-9a-f]{2})*", text) is None:
-        raise ValueError("0x and pairs of lowercase hex digits")
-    return HexData(bytes.fromhex(text[2:]))
-
-
 def _timestamp(text: str) -> Timestamp:
     if re.fullmatch(_TIMESTAMP, text) is None:
         raise ValueError("a time in ISO 8601 UTC")
@@ -206,7 +199,6 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     Tag: _text(None, "A tag of a challenge page.", f"^{TAG_PATTERN}$", lambda text: Tag(parse_tag(text))),
     ChangeNumber: _count(None, "Number of a change of the index; some numbers are skipped."),
     Path: _text(None, "A path on the machine that wrote it.", None, Path),
-    HexData: _text(None, "0x and lowercase hex digits.", "^0x([0-9a-f]{2})*$", _hex_data),
     AnyObject: ValueForm("Any", {"type": "object"}),
     JsonObject: ValueForm(None, {"type": "object"}),
     TypedData: ValueForm(
@@ -245,11 +237,3 @@ def form_of(kind: Any) -> ValueForm | None:
     if (form := VALUES.get(kind)) is None and isinstance(kind, type) and issubclass(kind, StrEnum):
         return _one_of(None, kind)
     return form
-
-
-def plain_of(kind: Any) -> PlainKind:
-    """Return the plain kind of a type that annotates a field and has no form."""
-    if (plain := PLAIN.get(kind)) is None:
-        where = "add it to VALUES in bounty_protocol/wire/values.py"
-        raise TypeError(f"{kind} annotates a field and has no form: {where}")
-    return plain

@@ -7,7 +7,7 @@ from typing import Any, Final
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, Note, OneOf, Part, Scalar, parts
 from bounty_protocol.wire.deployment import RubricDocument
-from bounty_protocol.wire.values import VALUES, form_of, plain_of
+from bounty_protocol.wire.values import PLAIN, VALUES, form_of
 
 Json = dict[str, Any]
 _NAMES: Final[Mapping[type, str]] = {Roster: "GuardianRoster", RubricDocument: "Rubric"}
@@ -69,7 +69,7 @@ class Schemas:
             case Scalar(of):
                 if (form := form_of(of)) is not None:
                     return _ref(form.name) if form.name else dict(form.schema)
-                return {"type": plain_of(of).json} | ({"additionalProperties": {}} if of is dict else {})
+                return {"type": PLAIN[of].json} | ({"additionalProperties": {}} if of is dict else {})
 
 
 def _noted(note: Note) -> Json:
