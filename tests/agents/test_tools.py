@@ -122,6 +122,17 @@ def test_guardian_by_a_policy_opens_and_judges(scene: MakeScene, stage: Stage) -
         assert refused.value.code == code
 
 
+def test_work_left_out_for_its_size_is_counted(scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Verdict names a winner among what was opened: an agent has to know that there is more."""
+    found = scene(open_work, policy_for(stage, roles=("guardian",)))
+    with monkeypatch.context() as patched:
+        patched.setattr("service_cli.work.opening.SEALED_BYTES", 0)
+        opened = found.agent.call("open_work", bounty_id=found.bounty_id)
+    assert (opened["opened"], opened["not_opened"]) == (0, 1)
+    opened = found.agent.call("open_work", bounty_id=found.bounty_id)
+    assert (opened["opened"], opened["not_opened"]) == (1, 0)
+
+
 def test_full_disk_is_told_and_goes_on_later(scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     found = scene(claim, policy_for(stage))
     plan = found.agent.call("prepare_claim", bounty_id=found.bounty_id)

@@ -176,7 +176,8 @@ class Acting:
             judges = self._client.account("guardian") in {each.guardian_address for each in roster.members}
         if judges:
             found = self._client.open_submissions(wanted, self._work_dir.opened(OPENED, bounty_id))
-            return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, found.not_opened)
+            left_out = len(found.left_out)  # for their size; what cannot be opened is refused, by name
+            return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, left_out)
         if is_poster:
             work = self._client.open_winning_work(wanted, self._work_dir.opened(WINNING, bounty_id))
             return answers.OpenedWork(bounty_id, work.output_dir, 1, 0, 0)
