@@ -29,8 +29,6 @@ from service_mcp.reading import Id, Reading
 from service_mcp.work_dir import OPENED, WINNING, WorkDir
 
 MOST_NAMES: Final = 50
-CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
-"""The roles to which the Hub pays something that ``prepare_claim`` claims."""
 _ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "verdict": "guardian", "claim": "solver"}
 """A claim is a Poster's, too: of what nobody won."""
 _DONE: Final[dict[Action, str]] = {

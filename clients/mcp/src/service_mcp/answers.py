@@ -10,6 +10,7 @@ from typing import Literal
 
 from bounty_protocol.clock import iso_utc
 from service_cli.ui.text import Token, tokens
+from service_cli.work.page_events import PageIssue
 
 TITLE_LETTERS = 200
 SUMMARY_LETTERS = 500
@@ -144,15 +145,6 @@ class Changes:
     changes: list[Happened]
     next_after: int
     has_more: bool
-
-
-@dataclass(frozen=True)
-class PageIssue:
-    """What keeps a page from being published."""
-
-    line: int
-    field: str
-    message: str
 
 
 @dataclass(frozen=True)

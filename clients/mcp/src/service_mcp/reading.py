@@ -187,7 +187,7 @@ class Reading:
         page = self._work_dir.read(path) if path is not None and self._work_dir else str(text).encode()
         with self._turn():
             found = self._client.check_page(page)
-        return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
+        return answers.PageReview(list(found))
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
