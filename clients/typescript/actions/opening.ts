@@ -225,7 +225,7 @@ async function contentKey(context: Acting, bounty: Bounty, { envelope }: Fetched
   const { fetchBeacon, openContentKey } = await import("./work.js");
   const beacon = beaconOf(context);
   context.stage.say(t`Verifying the beacon's round and opening the key of the work.`);
-  const signature = await fetchBeacon(envelope.reveal_policy.round, beacon, [context.settings.beaconUrl]);
+  const signature = await fetchBeacon(envelope.reveal_policy.round, beacon, [`${location.origin}/beacon`]);
   return openContentKey(envelope, { beacon, signature, keyring, rosterSize: bounty.guardians.length });
 }
 
