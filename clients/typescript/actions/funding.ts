@@ -251,7 +251,7 @@ async function unspentTerms(context: Acting, job: Job, first: bigint): Promise<T
       [t`Another authorization`, t`would pay another escrow`],
     ];
     stage.say("");
-    await stage.confirm(t`This page may already be funded`, facts, t`Fund it once more`);
+    await stage.confirm(t`This page may already be funded`, facts, [t`Fund it once more`]);
   }
   throw new ServiceError("authorization_used", t`The token shows every authorization for this page as used.`, {
     nextAction: t`Choose another node in the wallet, and check the account's transfers on chain.`,
@@ -292,7 +292,7 @@ export async function requireNoOtherText(context: Acting, commitment: Hex): Prom
       [t`Both`, t`would be bounties, each with its own escrow until it ends`],
     ];
     stage.say("");
-    await stage.confirm(t`Another text of yours may also become a bounty`, facts, t`Fund this page as well`);
+    await stage.confirm(t`Another text of yours may also become a bounty`, facts, [t`Fund this page as well`]);
   }
 }
 

@@ -178,7 +178,7 @@ export async function requireWanted(
   if (known.length > 0) facts.push([t`Funded before as`, known.map(({ id }) => t`bounty ${id}`).join(", ")]);
   if (lost !== undefined) facts.push([t`This browser saw`, t`bounty ${lost}; neither the wallet's node nor the service shows it now`]);
   facts.push([t`A second escrow`, t`would create another bounty`]);
-  await stage.confirm(t`This page was funded before`, facts, t`Fund it once more`);
+  await stage.confirm(t`This page was funded before`, facts, [t`Fund it once more`]);
 }
 
 /**
