@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
+from bounty_protocol.domain.readable import readable
 from bounty_protocol.errors import PROBLEMS, ServiceError
 from bounty_protocol.types import Address
 from mcp.server.mcpserver import MCPServer
@@ -21,7 +22,6 @@ from service_cli.config.settings import load_settings
 from service_cli.work.template import template
 
 from service_mcp.acting import Acting
-from service_mcp.answers import shown
 from service_mcp.policy import NOTHING, Policy, Role, require_here
 from service_mcp.reading import OF_ONE_PERSON, Limits, Reading
 from service_mcp.work_dir import WorkDir
@@ -138,11 +138,11 @@ def _refusing(tool: Callable[P, T]) -> Callable[P, T]:
 def _tool_error(error: ServiceError) -> ToolError:
     found: dict[str, object] = {
         "code": error.code,
-        "message": shown(error.message, _MOST_LETTERS),
-        "next_action": shown(error.next_action, _MOST_LETTERS),
+        "message": readable(error.message[:_MOST_LETTERS]),
+        "next_action": readable(error.next_action[:_MOST_LETTERS]),
     }
     if error.issues:
-        found["issues"] = [f"{issue.path}: {shown(issue.message, 300)}" for issue in error.issues[:20]]
+        found["issues"] = [readable(f"{issue.path}: {issue.message}"[:400]) for issue in error.issues[:20]]
     if error.retry_not_before is not None:
         found["retry_not_before"] = error.retry_not_before
     return ToolError(json.dumps(found, ensure_ascii=False))
