@@ -11,7 +11,10 @@ from typing import NoReturn
 import pytest
 import service_cli
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, parse_address
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, parse_address
+from bounty_protocol.wire.bounties import Block, BountyItem
+from bounty_protocol.wire.values import Finality
 from service_cli.errors import CommandRefused
 from service_mcp import plans
 from service_mcp.policy import Role
@@ -22,6 +25,7 @@ from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
 from tests.cli.api_twin import refusal
 from tests.cli.ledger import ESCROW
 from tests.cli.scenes import Case, Stage, claim, fund, judge, open_work, receive, seal
+from tests.vectors.samples import FACTS
 
 AWARD = ESCROW * 96 // 100
 
@@ -43,6 +47,21 @@ def test_reading_keeps_strangers_text_apart(scene: MakeScene, stage: Stage) -> N
     stage.api.scripts["subgraph"] = lambda _: refusal(400, "invalid_request", "Cannot query field.")
     status = found.agent.call("my_status")
     assert status["unknown"] == [f"whether sealed work of {found.case.account} was lost"], "and nothing of its answer"
+
+
+@pytest.mark.parametrize(
+    ("submissions", "accepting", "judgeable", "state"),
+    [(0, True, False, "accepting"), (1, False, True, "judging"), (0, False, True, "to settle")],
+)
+def test_bounty_without_work_is_not_judged(
+    scene: MakeScene, stage: Stage, submissions: int, accepting: bool, judgeable: bool, state: str
+) -> None:
+    facts = replace(FACTS, outcome=None, accepting=accepting, judgeable=judgeable)
+    block = Block(BlockNumber(1), Bytes32("0x" + "11" * 32))
+    item = BountyItem(BountyId(1), facts, submissions, Finality.FINALIZED, block)
+    stage.api.listed = {"items": [to_json(item)], "next_cursor": None}
+    (found,) = scene(claim, roles=frozenset()).agent.call("find_bounties")["bounties"]
+    assert found["state"] == state
 
 
 def test_funding_by_a_policy_is_done_once(scene: MakeScene, stage: Stage) -> None:
