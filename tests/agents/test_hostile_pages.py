@@ -7,7 +7,7 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.bounties import Block, BountyItem
 from bounty_protocol.wire.values import Finality
-from service_mcp.answers import PAGE_LETTERS, shown, strangers_text
+from service_mcp.answers import PAGE_LETTERS, strangers_text
 
 from tests.agents.conftest import MakeScene, policy_for
 from tests.cli.scenes import Case, Stage, seal
@@ -74,7 +74,8 @@ def test_hostile_text_is_below_untrusted_alone(scene: MakeScene, stage: Stage) -
 
 
 def test_unseen_text_is_shown_and_long_text_cut() -> None:
-    assert shown(f"a{HIDDEN}\tb\n", 100) == "a⟨U+202E⟩⟨U+200B⟩⟨U+001B⟩⟨U+0007⟩⟨U+E000⟩⟨U+E0041⟩\tb\n"
+    seen = strangers_text(page=f"a{HIDDEN}\tb\ufe00\ufe01\n").page
+    assert seen == "a[U+202E][U+200B][U+001B][U+0007][U+E000][U+E0041]\tb[U+FE00][U+FE01]\n"
     cut = strangers_text("t", None, "x" * (PAGE_LETTERS + 1))
     assert (cut.cut, len(cut.page or ""), cut.summary) == (True, PAGE_LETTERS, None)
     assert not strangers_text("t", "s", "p").cut

@@ -11,7 +11,10 @@ from typing import NoReturn
 import pytest
 import service_cli
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, parse_address
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, parse_address
+from bounty_protocol.wire.bounties import Block, BountyItem
+from bounty_protocol.wire.values import Finality
 from service_cli.errors import CommandRefused
 from service_mcp import plans
 from service_mcp.policy import Role
@@ -22,6 +25,7 @@ from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
 from tests.cli.api_twin import refusal
 from tests.cli.ledger import ESCROW
 from tests.cli.scenes import Case, Stage, claim, fund, judge, open_work, receive, seal
+from tests.vectors.samples import FACTS
 
 AWARD = ESCROW * 96 // 100
 
@@ -43,6 +47,21 @@ def test_reading_keeps_strangers_text_apart(scene: MakeScene, stage: Stage) -> N
     stage.api.scripts["subgraph"] = lambda _: refusal(400, "invalid_request", "Cannot query field.")
     status = found.agent.call("my_status")
     assert status["unknown"] == [f"whether sealed work of {found.case.account} was lost"], "and nothing of its answer"
+
+
+@pytest.mark.parametrize(
+    ("submissions", "accepting", "judgeable", "state"),
+    [(0, True, False, "accepting"), (1, False, True, "judging"), (0, False, True, "to settle")],
+)
+def test_bounty_without_work_is_not_judged(
+    scene: MakeScene, stage: Stage, submissions: int, accepting: bool, judgeable: bool, state: str
+) -> None:
+    facts = replace(FACTS, outcome=None, accepting=accepting, judgeable=judgeable)
+    block = Block(BlockNumber(1), Bytes32("0x" + "11" * 32))
+    item = BountyItem(BountyId(1), facts, submissions, Finality.FINALIZED, block)
+    stage.api.listed = {"items": [to_json(item)], "next_cursor": None}
+    (found,) = scene(claim, roles=frozenset()).agent.call("find_bounties")["bounties"]
+    assert found["state"] == state
 
 
 def test_funding_by_a_policy_is_done_once(scene: MakeScene, stage: Stage) -> None:
@@ -120,6 +139,17 @@ def test_guardian_by_a_policy_opens_and_judges(scene: MakeScene, stage: Stage) -
         with pytest.raises(Refused) as refused:
             judging.agent.call(tool, **arguments)
         assert refused.value.code == code
+
+
+def test_work_left_out_for_its_size_is_counted(scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Verdict names a winner among what was opened: an agent has to know that there is more."""
+    found = scene(open_work, policy_for(stage, roles=("guardian",)))
+    with monkeypatch.context() as patched:
+        patched.setattr("service_cli.work.opening.SEALED_BYTES", 0)
+        opened = found.agent.call("open_work", bounty_id=found.bounty_id)
+    assert (opened["opened"], opened["not_opened"]) == (0, 1)
+    opened = found.agent.call("open_work", bounty_id=found.bounty_id)
+    assert (opened["opened"], opened["not_opened"]) == (1, 0)
 
 
 def test_full_disk_is_told_and_goes_on_later(scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

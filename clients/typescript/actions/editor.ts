@@ -8,7 +8,7 @@ import { requireNoKey } from "./api.js";
 import { element, labelled } from "./dom.js";
 import { feesOf, refundDay, type Conditions } from "./funding.js";
 import type { Journal } from "./journal.js";
-import { deadlineOf, escrowHint, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
+import { deadlineOf, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
 import { factList, problem, type Fact } from "./stage.js";
 import { amount, counted, moment, type Token } from "./text.js";
@@ -156,13 +156,14 @@ export class Editor {
     this.#sums.replaceChildren(factList(outlookOf(this.#desk, filled), "totals"));
   }
 
-  /** Says what is wrong with an amount or a number as it is typed; undefined where nothing shows. */
+  /** Says what is wrong with a field as it is typed; undefined where nothing shows, and for what is still empty. */
   #wrongAsTyped(name: keyof Filled, filled: Filled): string | undefined {
     const { token, bounds } = this.#desk;
-    if (name === "window" && filled.window.trim() !== "" && windowOf(filled) === undefined) return t`Write a whole number above 0.`;
-    if (name !== "escrow" || filled.escrow.trim() === "") return undefined;
-    const escrow = escrowOf(filled.escrow, token);
-    return escrow === undefined ? escrowHint(token) : bounds && against(escrow, bounds, token);
+    if (this.#fields[name].value.trim() === "") return undefined;
+    const wrong = missing(filled, token).map((issue) => placed(issue, 0)).find((found) => found?.field === name);
+    if (wrong !== undefined) return wrong.text;
+    const escrow = name === "escrow" ? escrowOf(filled.escrow, token) : undefined;
+    return escrow !== undefined && bounds !== undefined ? against(escrow, bounds, token) : undefined;
   }
 
   /** Makes the fields, each with its label, what it is for, and the place for what is wrong with it. */

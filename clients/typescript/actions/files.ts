@@ -1,7 +1,6 @@
 /** The files of a directory that a person chose, and what in it looks as if it should not be passed on. */
 
 import { ServiceError } from "../src/acting.js";
-import type { ArtifactFile } from "../src/opening.js";
 import { element, labelled } from "./dom.js";
 import { bytes, counted, printable } from "./text.js";
 import { t } from "./words.js";
@@ -9,9 +8,15 @@ import { t } from "./words.js";
 const MOST_LISTED = 200;
 const IGNORE_FILE = ".bountyignore";
 
+/** A file that a person chose, by its path below the directory. */
+export interface ChosenFile {
+  readonly path: string;
+  readonly content: File;
+}
+
 /** Fields for a directory and for files; what was chosen last counts, and is passed on each time. */
-export function directoryField(onChosen: (files: readonly ArtifactFile[]) => Promise<void>) {
-  let chosen: readonly ArtifactFile[] = [];
+export function directoryField(onChosen: (files: readonly ChosenFile[]) => Promise<void>) {
+  let chosen: readonly ChosenFile[] = [];
   const directory = element("input", { type: "file", multiple: "", webkitdirectory: "" });
   const single = element("input", { type: "file", multiple: "" });
   for (const input of [directory, single]) {
@@ -24,7 +29,7 @@ export function directoryField(onChosen: (files: readonly ArtifactFile[]) => Pro
     });
   }
   /** Gives the files; refuses none, and a directory whose ignore file would have to be followed. */
-  const files = (): readonly ArtifactFile[] => {
+  const files = (): readonly ChosenFile[] => {
     if (chosen.length === 0) throw new ServiceError("nothing_chosen", t`Choose at least one file, or a directory that has one.`);
     if (!chosen.some(({ path }) => path === IGNORE_FILE)) return chosen;
     throw new ServiceError("ignore_file_present", t`The directory has a ${IGNORE_FILE}, which this page does not follow.`, {

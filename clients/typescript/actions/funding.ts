@@ -7,7 +7,7 @@
  * the finalized chain and by this machine's clock; another number is the person's decision.
  */
 
-import { erc20Abi, hashTypedData, parseAbi, type Address, type Hex } from "viem";
+import { hashTypedData, parseAbi, type Address, type Hex } from "viem";
 import {
   AUTHORIZATION_SECONDS,
   authorizationNonce,
@@ -16,10 +16,11 @@ import {
   fundingPath,
   fundingSalt,
   fundingTypedData,
+  guardianRosterHash,
   MARGIN_SECONDS,
   ServiceError,
 } from "../src/acting.js";
-import type { PageTerms, Terms } from "../src/acting.js";
+import type { PageTerms, Terms, TokenDomain } from "../src/acting.js";
 import type { Acting, Context } from "./context.js";
 import type { FoundEvent } from "./node.js";
 import type { Fact } from "./stage.js";
@@ -33,12 +34,14 @@ const MAINNET = 8453;
 /** Fundings of one page that are looked at for one that the token has not as spent. */
 const MOST_NUMBERS = 64n;
 const tokenAbi = parseAbi([
+  "function name() view returns (string)",
   "function version() view returns (string)",
+  "function balanceOf(address) view returns (uint256)",
   "function authorizationState(address, bytes32) view returns (bool)",
 ]);
 
 /** What the Hub takes of a bounty created now, and adds to its deadline: amounts and seconds, by the names of its functions. */
-export const LIMITS = [
+const LIMITS = [
   "revealDelay",
   "minEscrow",
   "minJudgingWindow",
@@ -59,6 +62,8 @@ export interface Conditions extends Readonly<Record<(typeof LIMITS)[number], big
   readonly now: bigint;
   /** What the account holds of the token. */
   readonly held: bigint;
+  /** Of the token's own typed data. */
+  readonly domain: TokenDomain;
 }
 
 /** What was agreed to, written down before it is signed or sent. */
@@ -93,6 +98,36 @@ export function creationStep(nonce: Hex): string {
   return `create ${nonce}`;
 }
 
+/** Reads what the Hub pins and takes of a bounty created now, and what the account holds. */
+export async function readConditions({ node, hub, token, account, settings }: Context): Promise<Conditions> {
+  const { chainId, hubAddress } = settings.deployment;
+  const escrowed = { address: token.address, abi: tokenAbi } as const;
+  const [rosterVersion, [, rosterUntil], [protocolFeeBps, guardianFeeBps], limits, held, name, version, newest] = await Promise.all([
+    node.readContract({ ...hub, functionName: "currentRosterVersion" }),
+    node.readContract({ ...hub, functionName: "announcedRoster" }),
+    node.readContract({ ...hub, functionName: "feePolicy" }),
+    Promise.all(LIMITS.map(async (name) => [name, await node.readContract({ ...hub, functionName: name })] as const)),
+    node.readContract({ ...escrowed, functionName: "balanceOf", args: [account] }),
+    node.readContract({ ...escrowed, functionName: "name" }),
+    node.readContract({ ...escrowed, functionName: "version" }),
+    node.getBlock(),
+  ]);
+  const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [rosterVersion] });
+  if (guardianRosterHash(chainId, hubAddress, { version: rosterVersion, ...roster }) !== roster.guardianRosterHash) {
+    throw new ServiceError("guardian_roster_mismatch", t`The roster's members do not match the hash in the contract.`, {
+      nextAction: t`Choose another node in the wallet.`,
+    });
+  }
+  return {
+    rosterHash: roster.guardianRosterHash,
+    quorum: roster.quorum,
+    guardians: roster.accounts,
+    domain: { address: token.address, name, version },
+    ...{ rosterUntil, protocolFeeBps, guardianFeeBps, now: newest.timestamp, held },
+    ...(Object.fromEntries(limits) as Record<(typeof LIMITS)[number], bigint>),
+  };
+}
+
 /** Creates the bounty. */
 export function create(context: Acting, job: Job, funding: SignedFunding): Promise<FoundEvent> {
   const { terms, validBefore, signature } = funding;
@@ -116,14 +151,17 @@ export async function liveOf(context: Context, kept: Funding, conditions: Condit
   const { terms, validBefore, signature } = kept;
   if (signature === undefined || !isHonoured(terms, conditions) || validBefore <= conditions.now + MARGIN_SECONDS) return undefined;
   const signed = { ...kept, signature };
-  if ((await isSpent(context, nonceOf(context, terms))) || !(await isTaken(context, signed))) return undefined;
+  if ((await isSpent(context, nonceOf(context, terms))) || !(await isTaken(context, conditions, signed))) return undefined;
   return signed;
 }
 
 /** Whether the token takes the account's signature: an account may have been delegated to code that confirms none. */
-async function isTaken(context: Context, { terms, validBefore, signature }: SignedFunding): Promise<boolean> {
-  const { node, account, settings } = context;
-  const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, terms, validBefore);
+async function isTaken(
+  { node, account, settings }: Context,
+  { domain }: Conditions,
+  { terms, validBefore, signature }: SignedFunding,
+): Promise<boolean> {
+  const typedData = fundingTypedData(settings.deployment, domain, account, terms, validBefore);
   return (await fundingPath(node, account, hashTypedData(typedData), signature)) === "authorization";
 }
 
@@ -141,7 +179,7 @@ export async function authorized(
   kept: Funding | undefined,
 ): Promise<SignedFunding> {
   const { journal, wallet, account, settings, stage } = context;
-  const { rosterUntil } = job.conditions;
+  const { rosterUntil, domain } = job.conditions;
   const now = await signingTime(context);
   const terms = await termsFor(context, job, number, kept);
   const until = now + AUTHORIZATION_SECONDS;
@@ -155,7 +193,7 @@ export async function authorized(
   const funding: Funding = { terms, validBefore, nonces, signedUntil: kept?.signedUntil ?? 0n };
   const name = fundingName(job.commitment);
   await journal.put(name, funding); // before it is signed: the same terms for good
-  const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, funding.terms, validBefore);
+  const typedData = fundingTypedData(settings.deployment, domain, account, funding.terms, validBefore);
   stage.say("");
   const signature = await stage.attempt(t`Sign the escrow`, factsOf(context, job, funding), t`Sign with the wallet`, () => {
     stage.say(t`Asking the wallet to sign the transfer.`);
@@ -164,7 +202,7 @@ export async function authorized(
   const signedUntil = validBefore > funding.signedUntil ? validBefore : funding.signedUntil;
   const done = { ...funding, signature, signedUntil };
   await journal.put(name, done);
-  if (await isTaken(context, done)) return done;
+  if (await isTaken(context, job.conditions, done)) return done;
   const message =
     t`The token accepts no signature of your account: the account has code that confirms no signature (ERC-1271), as after a delegation (EIP-7702).`;
   const nextAction = t`End the delegation in the wallet, or fund with another account. Nothing was paid.`;
@@ -213,21 +251,11 @@ async function unspentTerms(context: Acting, job: Job, first: bigint): Promise<T
       [t`Another authorization`, t`would pay another escrow`],
     ];
     stage.say("");
-    await stage.confirm(t`This page may already be funded`, facts, t`Fund it once more`);
+    await stage.confirm(t`This page may already be funded`, facts, [t`Fund it once more`]);
   }
   throw new ServiceError("authorization_used", t`The token shows every authorization for this page as used.`, {
     nextAction: t`Choose another node in the wallet, and check the account's transfers on chain.`,
   });
-}
-
-/** The domain of the token's own typed data, read from the token. */
-export async function domainOf({ node, token }: Context): Promise<{ address: Address; name: string; version: string }> {
-  const { address } = token;
-  const [name, version] = await Promise.all([
-    node.readContract({ address, abi: erc20Abi, functionName: "name" }),
-    node.readContract({ address, abi: tokenAbi, functionName: "version" }),
-  ]);
-  return { address, name, version };
 }
 
 function isHonoured(terms: Terms, conditions: Conditions): boolean {
@@ -264,7 +292,7 @@ export async function requireNoOtherText(context: Acting, commitment: Hex): Prom
       [t`Both`, t`would be bounties, each with its own escrow until it ends`],
     ];
     stage.say("");
-    await stage.confirm(t`Another text of yours may also become a bounty`, facts, t`Fund this page as well`);
+    await stage.confirm(t`Another text of yours may also become a bounty`, facts, [t`Fund this page as well`]);
   }
 }
 

@@ -3,7 +3,7 @@
  * made in the page; and a Guardian's delivery of the winning key.
  */
 
-import type { Hex } from "viem";
+import { zeroHash, type Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Beacon, Envelope, Progress } from "../src/opening.js";
 import { refuseDifferences, typed } from "./answers.js";
@@ -20,7 +20,6 @@ import { finalWinner, type Recorded } from "./witnesses.js";
 import { t } from "./words.js";
 
 const MOST_KEY_BYTES = 64 * 1024;
-const NO_KEY: Hex = `0x${"0".repeat(64)}`;
 const DELIVERY_MILLISECONDS = 5_000;
 const OPTIONAL_MILLISECONDS = 3_000;
 
@@ -157,7 +156,7 @@ async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
 /** Reads the delivery key in effect on the chain, which the service must serve, too. */
 async function deliveryKey({ node, hub, api, stage }: Acting): Promise<Hex> {
   const key = await node.readContract({ ...hub, functionName: "deliveryKey" });
-  if (key === NO_KEY) {
+  if (key === zeroHash) {
     throw new ServiceError("delivery_unavailable", t`No delivery key is in effect on the chain.`, {
       nextAction: t`Try again once the operator has published one.`,
     });
@@ -225,7 +224,7 @@ async function contentKey(context: Acting, bounty: Bounty, { envelope }: Fetched
   const { fetchBeacon, openContentKey } = await import("./work.js");
   const beacon = beaconOf(context);
   context.stage.say(t`Verifying the beacon's round and opening the key of the work.`);
-  const signature = await fetchBeacon(envelope.reveal_policy.round, beacon, [context.settings.beaconUrl]);
+  const signature = await fetchBeacon(envelope.reveal_policy.round, beacon, [`${location.origin}/beacon`]);
   return openContentKey(envelope, { beacon, signature, keyring, rosterSize: bounty.guardians.length });
 }
 

@@ -72,10 +72,11 @@ export function pageOf(filled: Filled, token: Token): string {
 export function missing(filled: Filled, token: Token): Issue[] {
   if (filled.finished !== "") return [];
   const empty = (text: string) => text.trim() === "";
+  const amount = t`Write an amount in ${token.symbol} such as 25 or 12.50, with at most ${counted(token.decimals, "decimal")} and no commas.`;
   const all: [boolean, string, string][] = [
     [empty(filled.title), "title", t`Write in one line what should be made.`],
     [empty(filled.summary), "summary", t`Write in two or three sentences what it does and for whom.`],
-    [escrowOf(filled.escrow, token) === undefined, "escrow_amount", escrowHint(token)],
+    [escrowOf(filled.escrow, token) === undefined, "escrow_amount", amount],
     [filled.deadline === undefined, "submission_deadline", t`Choose a day and a time.`],
     [windowOf(filled) === undefined, "judging_window_seconds", t`Write a whole number above 0.`],
     [empty(filled.criteria), "acceptance_criteria", t`Write at least one check that two people would decide the same way.`],
@@ -91,11 +92,6 @@ export function escrowOf(text: string, { decimals }: Token): bigint | undefined 
   if (found === null || (found[2]?.length ?? 0) > decimals) return undefined;
   const units = parseUnits(text.trim(), decimals);
   return units > 0n ? units : undefined;
-}
-
-/** Says how an amount is written. */
-export function escrowHint({ symbol, decimals }: Token): string {
-  return t`Write an amount in ${symbol} such as 25 or 12.50, with at most ${counted(decimals, "decimal")} and no commas.`;
 }
 
 /** Seconds since 1970 of a day and a time by the reader's clock, as a field of that kind has it. */

@@ -4,16 +4,15 @@
  * node and API for bounties on the page.
  */
 
-import { erc20Abi } from "viem";
-import { answerOf, commitmentOf, guardianRosterHash, isIssue, pageTerms, ServiceError } from "../src/acting.js";
+import { answerOf, commitmentOf, isIssue, pageTerms, ServiceError } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { requireStatedDelay, signed, type SignedRequest } from "./api.js";
 import type { Acting, Context } from "./context.js";
 import { element } from "./dom.js";
 import { against, Editor, forgetPage, isAboutPage } from "./editor.js";
-import { authorized, create, creationStep, domainOf, feesOf, fundingName, LIMITS, liveOf, nonceOf } from "./funding.js";
+import { authorized, create, creationStep, feesOf, fundingName, liveOf, nonceOf, readConditions } from "./funding.js";
 import { requireNoOtherText } from "./funding.js";
-import type { Conditions, Funding, Job } from "./funding.js";
+import type { Funding, Job } from "./funding.js";
 import { Journal } from "./journal.js";
 import { transactionLine } from "./results.js";
 import type { Settings } from "./settings.js";
@@ -133,33 +132,6 @@ export async function reported(
   stage.done(t`Funded as bounty ${id}.`, next, ...more);
 }
 
-/** Reads what the Hub pins and takes of a bounty created now, and what the account holds. */
-async function readConditions({ node, hub, token, account, settings }: Context): Promise<Conditions> {
-  const { chainId, hubAddress } = settings.deployment;
-  const [version, announced, [protocolFeeBps, guardianFeeBps], limits, held, { timestamp }] = await Promise.all([
-    node.readContract({ ...hub, functionName: "currentRosterVersion" }),
-    node.readContract({ ...hub, functionName: "announcedRoster" }),
-    node.readContract({ ...hub, functionName: "feePolicy" }),
-    Promise.all(LIMITS.map(async (name) => [name, await node.readContract({ ...hub, functionName: name })] as const)),
-    node.readContract({ address: token.address, abi: erc20Abi, functionName: "balanceOf", args: [account] }),
-    node.getBlock(),
-  ]);
-  const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [version] });
-  if (guardianRosterHash(chainId, hubAddress, { version, ...roster }) !== roster.guardianRosterHash) {
-    throw new ServiceError("guardian_roster_mismatch", t`The roster's members do not match the hash in the contract.`, {
-      nextAction: t`Choose another node in the wallet.`,
-    });
-  }
-  return {
-    rosterHash: roster.guardianRosterHash,
-    quorum: roster.quorum,
-    guardians: roster.accounts,
-    rosterUntil: announced[1],
-    ...{ protocolFeeBps, guardianFeeBps, now: timestamp, held },
-    ...(Object.fromEntries(limits) as Record<(typeof LIMITS)[number], bigint>),
-  };
-}
-
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
 function requireFundable({ token, account }: Context, { page: terms, conditions }: Job): void {
   const { now, guardians, minJudgingWindow: least, maxJudgingWindow: most } = conditions;
@@ -206,7 +178,7 @@ export async function requireWanted(
   if (known.length > 0) facts.push([t`Funded before as`, known.map(({ id }) => t`bounty ${id}`).join(", ")]);
   if (lost !== undefined) facts.push([t`This browser saw`, t`bounty ${lost}; neither the wallet's node nor the service shows it now`]);
   facts.push([t`A second escrow`, t`would create another bounty`]);
-  await stage.confirm(t`This page was funded before`, facts, t`Fund it once more`);
+  await stage.confirm(t`This page was funded before`, facts, [t`Fund it once more`]);
 }
 
 /**
@@ -248,7 +220,6 @@ async function review(context: Acting, page: string, job: Job): Promise<void> {
   const answer = await signed(context, request, () =>
     typed("PreparedPublication", answerOf(api.POST("/api/bounty-challenge-specs/prepare-publication", { params, body: page, headers }))),
   );
-  const { name: domain, version } = await domainOf(context);
   const theirs = answer.authorization_typed_data["domain"] as Readonly<Record<string, unknown>> | undefined;
   const [given] = answer.create_bounty.args;
   const terms = Array.isArray(given) ? (given as readonly unknown[]).slice(0, 7) : [];
@@ -263,7 +234,7 @@ async function review(context: Acting, page: string, job: Job): Promise<void> {
     ["poster_address", answer.poster_address, account],
     ["guardian_roster", answer.guardian_roster.guardian_roster_hash, conditions.rosterHash],
     ["create_bounty.args", terms.join(" "), [commitment, conditions.rosterHash, ...amounts].join(" ")],
-    ["authorization_typed_data.domain.name", theirs?.["name"], domain],
-    ["authorization_typed_data.domain.version", theirs?.["version"], version],
+    ["authorization_typed_data.domain.name", theirs?.["name"], conditions.domain.name],
+    ["authorization_typed_data.domain.version", theirs?.["version"], conditions.domain.version],
   ]);
 }

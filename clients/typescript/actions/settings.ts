@@ -30,6 +30,7 @@ export interface StatedTerms {
   readonly reveal_delay_seconds: number;
 }
 
+/** The settings that a page carries for its wallet. */
 export interface Settings {
   readonly actions: "bounty" | "guardians" | "publish";
   readonly deployment: Deployment;
@@ -40,17 +41,9 @@ export interface Settings {
   readonly explorerUrl?: string;
   /** Left out while its clock is not known. */
   readonly beacon?: Beacon;
-  /** Where this origin has the beacon's rounds. */
-  readonly beaconUrl: string;
   readonly bounty?: StatedBounty;
   /** For the form of a page; left out where they are not known, or there is no form. */
   readonly terms?: StatedTerms;
   /** Whether the chain's time is moved by hand, as a local one's is: then this machine's clock says nothing. */
   readonly hasMovedTime: boolean;
-}
-
-/** The settings of the element that carries them. */
-export function readSettings(place: HTMLElement): Settings {
-  const written = JSON.parse(place.dataset["wallet"] ?? "") as Omit<Settings, "beaconUrl">;
-  return { ...written, beaconUrl: `${location.origin}/beacon` };
 }

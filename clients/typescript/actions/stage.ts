@@ -43,11 +43,6 @@ export class Stage {
     this.#message.textContent = text;
   }
 
-  /** Shows facts and waits for one of the buttons, whose text is returned; "Not now" raises `cancelled`. */
-  confirm(title: string, facts: readonly Fact[], ...buttons: readonly string[]): Promise<string> {
-    return this.#confirmed(title, facts, buttons, false);
-  }
-
   /**
    * Explains a step and does it. Declined in the wallet, the step stays, and its button says "Try again". What `isExplained`
    * already, with the step before, begins at once.
@@ -61,7 +56,7 @@ export class Stage {
   ): Promise<Value> {
     for (let isDeclined = false; ; isDeclined = true) {
       const text = isDeclined ? t`Try again` : button;
-      if (isDeclined || !isExplained) await this.#confirmed(title, facts, [text], isDeclined);
+      if (isDeclined || !isExplained) await this.confirm(title, facts, [text], isDeclined);
       try {
         return await work();
       } catch (error) {
@@ -71,7 +66,11 @@ export class Stage {
     }
   }
 
-  #confirmed(title: string, facts: readonly Fact[], buttons: readonly string[], isDeclined: boolean): Promise<string> {
+  /**
+   * Shows facts and waits for one of the buttons, whose text is returned; "Not now" raises `cancelled`. `isDeclined`: the
+   * wallet was asked before.
+   */
+  confirm(title: string, facts: readonly Fact[], buttons: readonly string[], isDeclined = false): Promise<string> {
     const warnings = facts.filter(([, , kind]) => kind === "warning");
     const plain = facts.filter(([, , kind]) => kind === undefined);
     const shown = plain.slice(0, plain.length > MOST_UNFOLDED ? 3 : MOST_UNFOLDED);

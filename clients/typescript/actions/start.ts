@@ -8,7 +8,7 @@ import { pause } from "./dom.js";
 import { deliveredOf, openingOffers } from "./opening.js";
 import { PUBLISHING, showForm } from "./publish.js";
 import { rememberWallet, rememberedWallet } from "./remembered.js";
-import { readSettings } from "./settings.js";
+import type { Settings } from "./settings.js";
 import { notice, Stage } from "./stage.js";
 import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
@@ -26,7 +26,7 @@ const ENDING_MILLISECONDS = 2_000;
 
 /** One page with its wallets. */
 export class Session {
-  readonly #place: HTMLElement;
+  readonly #settings: Settings;
   readonly #wallets: Announced[] = [];
   #state: State = { is: "left" };
   #running: Promise<void> | undefined;
@@ -35,15 +35,14 @@ export class Session {
   #turn = 0;
 
   constructor(place: HTMLElement, acting: HTMLElement) {
-    this.#place = place;
+    this.#settings = JSON.parse(place.dataset["wallet"] ?? "") as Settings;
     this.#view = new View(acting, {
       connect: (announced) => void this.#connect(announced, true),
       disconnect: () => void this.#leave(),
       switchChain: () => void this.#switchChain(),
       begin: (offer) => void this.#begin(offer),
     });
-    const settings = readSettings(place);
-    if (settings.actions === "publish") showForm(settings, place, () => void this.choose());
+    if (this.#settings.actions === "publish") showForm(this.#settings, place, () => void this.choose());
     discover((wallet) => {
       this.#wallets.push(wallet);
       this.#view.offer(wallet);
@@ -81,8 +80,7 @@ export class Session {
   /** Connects a wallet and shows what its account can do. `isAsked`: by a button that a person has just pressed. */
   async #connect(announced: Announced, isAsked: boolean): Promise<void> {
     const turn = (this.#turn += 1);
-    const settings = readSettings(this.#place);
-    const { chainId } = settings.deployment;
+    const { chainId } = this.#settings.deployment;
     const ending = this.#end();
     let wallet: Wallet | undefined;
     try {
@@ -95,7 +93,7 @@ export class Session {
       });
       this.#set({ is: "reading", wallet });
       await wallet.requireReady();
-      const context = await makeContext(settings, wallet);
+      const context = await makeContext(this.#settings, wallet);
       const [offers, why] = await offersOf(context);
       await ending;
       if (this.#turn !== turn) return;

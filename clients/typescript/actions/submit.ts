@@ -4,16 +4,16 @@
  * can open them.
  */
 
-import type { Hex } from "viem";
+import { zeroHash, type Hex } from "viem";
 import { answerOf, commitmentOf, hubCall, likelySecrets, pageTerms, ServiceError, submissionAct, uploadCiphertext } from "../src/acting.js";
 import type { Progress, Schemas } from "../src/acting.js";
-import type { ArtifactFile, Envelope } from "../src/opening.js";
+import type { Envelope } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
 import { detailOf, following, requireBucket, signed, type SignedRequest } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { element, labelled, paced } from "./dom.js";
-import { directoryField, fileList } from "./files.js";
+import { directoryField, fileList, type ChosenFile } from "./files.js";
 import { beaconOf } from "./opening.js";
 import { removeOthers, requireFiles, sealInWorker, storedAt } from "./sealing.js";
 import type { Fact } from "./stage.js";
@@ -22,8 +22,6 @@ import { carryOut } from "./transactions.js";
 import type { Offer } from "./view.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 import { t } from "./words.js";
-
-const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 
 /** What was sealed; its ciphertext is stored under the name of `file`. */
 interface Sealed {
@@ -63,16 +61,10 @@ async function submit(context: Acting, bounty: Bounty): Promise<void> {
   await requireFiles();
   requireSameTerms(await detailOf(context, bounty), bounty);
   await requireSealable(context, bounty);
-  let sealed = await keptOf(context, bounty);
-  if (sealed === undefined) {
-    sealed = await seal(context, bounty, await chosen(context, bounty));
-    await journal.put(keptName(bounty), sealed);
-    await removeOthers(sealedNames(context, bounty), sealed.file);
-  }
+  let work = (await keptOf(context, bounty)) ?? (await seal(context, bounty, await chosen(context, bounty)));
   const { parseEnvelope } = await import("./work.js");
-  const envelope = parseEnvelope(sealed.envelope);
-  const { commitment } = sealed;
-  let work = sealed;
+  const envelope = parseEnvelope(work.envelope);
+  const { commitment } = work;
   await carryOut(context, {
     act: submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash),
     name: `submit ${bounty.id} ${commitment}`,
@@ -89,7 +81,7 @@ async function submit(context: Acting, bounty: Bounty): Promise<void> {
       work = { ...work, uploaded: true };
       await journal.put(keptName(bounty), work);
       const former = await activeOf(context, bounty.id, account);
-      if (former === NO_SUBMISSION || former === commitment) return [];
+      if (former === zeroHash || former === commitment) return [];
       return [[t`What it replaces`, t`your Submission ${former}`, "warning"]];
     },
     holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
@@ -159,18 +151,18 @@ async function keptOf(context: Acting, bounty: Bounty): Promise<Sealed | undefin
   const goOn = t`Continue with it`;
   const came = kept.uploaded === true ? t`uploaded and checked` : t`sealed in this browser`;
   const facts: Fact[] = [[t`Commitment`, kept.commitment], [t`How far it came`, came]];
-  const pressed = await stage.confirm(t`Work that was sealed before`, facts, goOn, t`Seal other files`);
+  const pressed = await stage.confirm(t`Work that was sealed before`, facts, [goOn, t`Seal other files`]);
   return pressed === goOn ? kept : undefined;
 }
 
 /** Has files chosen; what will be sealed, and whose word it rests on, is shown as they are. */
-async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<readonly ArtifactFile[]> {
+async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<readonly ChosenFile[]> {
   const agreed = element("input", { type: "checkbox" });
   const shown = element("div");
   let secrets: readonly string[] = [];
   const field = directoryField(async (files) => {
     secrets = await likelySecrets(files);
-    const sized = files.map(({ path, content }) => ({ path, size: sizeOf(content) }));
+    const sized = files.map(({ path, content }) => ({ path, size: content.size }));
     const names = secrets.slice(0, 10).map((path) => printable(path));
     const warning = t`These files look like secrets, and the Guardians and the Poster would read them: ${names.join(", ")}.`;
     const warned = [element("p", { class: "warning" }, warning), labelled(t`Seal these, too`, agreed)];
@@ -191,18 +183,18 @@ async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<read
   });
 }
 
-function sizeOf(content: ArtifactFile["content"]): number {
-  return content instanceof Blob ? content.size : 0;
-}
-
-async function seal(context: Acting, bounty: Bounty, files: readonly ArtifactFile[]): Promise<Sealed> {
+/** Seals files, and keeps what was sealed in the place of what was before. */
+async function seal(context: Acting, bounty: Bounty, files: readonly ChosenFile[]): Promise<Sealed> {
   const { stage } = context;
   const file = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
   const sealFor = { bounty: bounty.pinned, solverAddress: context.account, beacon: beaconOf(context) };
-  const total = bytes(files.reduce((sum, { content }) => sum + sizeOf(content), 0));
+  const total = bytes(files.reduce((sum, { content }) => sum + content.size, 0));
   const onWritten = (written: number) => stage.say(t`Sealing: ${bytes(written)} of about ${total}.`);
   const made = await stage.until((signal) => sealInWorker({ files, sealFor, target: file }, onWritten, signal));
-  return { envelope: new TextDecoder().decode(made), commitment: commitmentOf(made), file };
+  const sealed = { envelope: new TextDecoder().decode(made), commitment: commitmentOf(made), file };
+  await context.journal.put(keptName(bounty), sealed);
+  await removeOthers(sealedNames(context, bounty), file);
+  return sealed;
 }
 
 /** How the names of an account's sealed files for one bounty begin. */

@@ -113,7 +113,7 @@ async function outcome(context: Acting, step: Step, fromBlock: bigint, hash: Hex
   let isLost = false;
   let isGivenUp = false;
   const lost = t`The wallet's node does not know this transaction. If the wallet does not have it either, or has cancelled it, `;
-  const again = element("p", {}, lost, button(t`Have it sent again`, () => (isGivenUp = true)));
+  const again = element("p", {}, lost, button(t`Send it again`, () => (isGivenUp = true)));
   const ended = await stage.until(async (signal) => {
     for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
       const receipt = isHash ? await tolerated(node.receipt(hash)) : undefined;

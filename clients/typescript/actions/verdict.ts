@@ -3,7 +3,7 @@
 import type { Address, Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError, verdictAct, type Deployment } from "../src/acting.js";
 import { requireNoKey, signed } from "./api.js";
-import { AWARDED, NO_VALID_SUBMISSION, type Bounty } from "./bounty.js";
+import { AWARDED, hubBounty, NO_VALID_SUBMISSION, type Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { keyField, openedOf, openOne } from "./opening.js";
@@ -69,7 +69,7 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
       return kind === AWARDED && solver.toLowerCase() === winner.solver.toLowerCase() && submission === winner.submissionCommitment;
     },
     async result() {
-      const after = await tolerated(node.readContract({ ...hub, functionName: "getBounty", args: [bounty.id] }));
+      const after = await tolerated(hubBounty(context, bounty.id));
       return [t`Your Verdict is recorded.`, nextOf(bounty, after?.outcome)];
     },
   });
@@ -119,7 +119,7 @@ function replaced([kind, solver, submission]: Held): Fact[] {
 /** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */
 async function decided(context: Acting, bounty: Bounty, listing: Listing) {
   const { recorded } = listing;
-  const { drafts, account, stage } = context;
+  const { journal, stage } = context;
   const keys = keyField();
   const opening = new Stage();
   const open = (work: Numbered) => {
@@ -128,9 +128,9 @@ async function decided(context: Acting, bounty: Bounty, listing: Listing) {
   };
   const table = workTable(recorded, await openedOf(context, bounty, recorded), open);
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
-  const draft = `verdict-draft ${bounty.id} ${account}`; // another Guardian of this browser does not publish these reasons
-  reasons.value = (await drafts.get<string>(draft)) ?? "";
-  reasons.addEventListener("input", () => void drafts.write(draft, reasons.value).catch(() => undefined)); // it is still shown
+  const draft = `verdict-draft ${bounty.id}`;
+  reasons.value = (await journal.get<string>(draft)) ?? "";
+  reasons.addEventListener("input", () => void journal.write(draft, reasons.value).catch(() => undefined)); // it is still shown
   const fields = [
     keys.place,
     element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table.place),

@@ -3,25 +3,12 @@
  * A content identity and a Guardian's keys exist here while an action runs, and go nowhere.
  */
 
-import { generateX25519Identity } from "age-encryption";
-import {
-  archiveStream,
-  downloadCiphertext,
-  envelopeDifferences,
-  fetchBeacon,
-  openArtifact,
-  openContentKey,
-  parseEnvelope,
-  publicKeyOf,
-  ServiceError,
-  unwrapContentKey,
-  wrapContentKey,
-} from "../src/opening.js";
+import { archiveStream, downloadCiphertext, openArtifact, ServiceError } from "../src/opening.js";
 import type { ArtifactEntry, Envelope, TransferOptions } from "../src/opening.js";
 import { t } from "./words.js";
 
-export { archiveStream, envelopeDifferences, fetchBeacon, openContentKey, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
-export { generateX25519Identity as generateIdentity };
+export { archiveStream, envelopeDifferences, fetchBeacon, generateIdentity, openContentKey, parseEnvelope } from "../src/opening.js";
+export { publicKeyOf, unwrapContentKey, wrapContentKey } from "../src/opening.js";
 
 const IDENTITY = /AGE-SECRET-KEY-1[0-9A-Z]{58}/g;
 const FLUSH_BYTES = 8 * 1024 * 1024;

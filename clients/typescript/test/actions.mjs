@@ -240,14 +240,14 @@ function scene(t, { kept, node = {}, wallet = {}, presses: pressing = [] }) {
       nodes.flatMap(({ children }) => children).find(({ name }) => name === "button")?.press();
     },
     until: (work) => work(new AbortController().signal),
-    confirm: async (title, facts, ...buttons) => {
+    confirm: async (title, facts, buttons) => {
       seen.confirmed.push([title, new Map(facts), buttons]);
       seen.facts = facts;
       const pressed = presses.shift();
       if (pressed === undefined) throw new actions.ServiceError("cancelled", "");
       return pressed;
     },
-    attempt: async (title, facts, button, work) => (await stage.confirm(title, facts, button), work()),
+    attempt: async (title, facts, button, work) => (await stage.confirm(title, facts, [button]), work()),
   };
   const settings = { deployment };
   const asked = { requireReady: async () => {}, ...wallet };

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.readable import readable
 from bounty_protocol.types import ZERO_BYTES32, Address, BountyId
 from pydantic import Field
 from service_cli.acts.claim_events import PaidClaim
@@ -22,15 +23,13 @@ from service_cli.work.sealing import fingerprint
 from service_cli.work.selection import select
 
 from service_mcp import answers, plans
-from service_mcp.answers import CarriedOut, Plan, money, shown
+from service_mcp.answers import CarriedOut, Plan, money
 from service_mcp.plans import Action, Actor, Exact, KeptPlan, Request
 from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require
 from service_mcp.reading import Id, Reading
 from service_mcp.work_dir import OPENED, WINNING, WorkDir
 
 MOST_NAMES: Final = 50
-CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
-"""The roles to which the Hub pays something that ``prepare_claim`` claims."""
 _ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "verdict": "guardian", "claim": "solver"}
 """A claim is a Poster's, too: of what nobody won."""
 _DONE: Final[dict[Action, str]] = {
@@ -121,10 +120,10 @@ class Acting:
             spends=money(exact.spends, token) if exact.spends else None,
             receives=money(exact.receives, token) if exact.receives else None,
             gas_at_most_wei=str(derived.gas),
-            files=[shown(name, 200) for name in derived.files[:MOST_NAMES]],
+            files=[readable(name[:200]) for name in derived.files[:MOST_NAMES]],
             file_count=len(derived.files),
             byte_length=exact.byte_length,
-            warnings=[shown(text, 500) for text in derived.warnings],
+            warnings=[readable(text[:500]) for text in derived.warnings],
             signed_by="policy" if self._signs(role) else "wallet",
         )
 
@@ -176,7 +175,8 @@ class Acting:
             judges = self._client.account("guardian") in {each.guardian_address for each in roster.members}
         if judges:
             found = self._client.open_submissions(wanted, self._work_dir.opened(OPENED, bounty_id))
-            return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, found.not_opened)
+            left_out = len(found.left_out)  # for their size; what cannot be opened is refused, by name
+            return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, left_out)
         if is_poster:
             work = self._client.open_winning_work(wanted, self._work_dir.opened(WINNING, bounty_id))
             return answers.OpenedWork(bounty_id, work.output_dir, 1, 0, 0)
@@ -255,7 +255,7 @@ class Acting:
         wallet = None if self._signs("solver") else actor.account
         found = self._client.preview_submission(request.bounty, directory, wallet=wallet)
         if found.secret_files and not self._policy.allow_secret_files:
-            named = ", ".join(shown(name, 100) for name in found.secret_files[:5])
+            named = ", ".join(readable(name[:100]) for name in found.secret_files[:5])
             next_action = "Take them out, or name them in .bountyignore; a policy may allow them."
             message = f"Files that look like secrets would be sealed: {named}."
             raise Refused("secrets_found", message, next_action=next_action)

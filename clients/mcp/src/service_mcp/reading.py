@@ -75,7 +75,7 @@ class Reading:
             [
                 answers.FoundBounty(
                     item.bounty_id,
-                    _state(item.facts),
+                    _state(item.facts, item.active_submission_count),
                     money(item.facts.award, token),
                     iso_utc(item.facts.submission_deadline),
                     iso_utc(item.facts.judging_deadline),
@@ -93,7 +93,7 @@ class Reading:
         facts, page = found.facts, page_of(found)
         return answers.Bounty(
             bounty_id=found.bounty_id,
-            state=_state(facts),
+            state=_state(facts, found.active_submission_count),
             poster=facts.poster_address,
             escrow=money(facts.escrow_amount, token),
             award=money(facts.award, token),
@@ -187,7 +187,7 @@ class Reading:
         page = self._work_dir.read(path) if path is not None and self._work_dir else str(text).encode()
         with self._turn():
             found = self._client.check_page(page)
-        return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
+        return answers.PageReview(list(found))
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -201,12 +201,15 @@ class Reading:
             self._turns.release()
 
 
-def _state(facts: "Facts") -> str:
+def _state(facts: "Facts", submissions: int) -> str:
+    """Return the state of a bounty; one that nobody submitted to is never opened or judged."""
     if facts.outcome is not None:
         return facts.outcome.value
     if facts.accepting:
         return "accepting"
-    return "judging" if facts.judgeable else "sealed" if time.time() < facts.reveal_at else "to settle"
+    if submissions and facts.judgeable:
+        return "judging"
+    return "sealed" if submissions and time.time() < facts.reveal_at else "to settle"
 
 
 def _guardians(roster: "Roster") -> list[answers.Guardian]:

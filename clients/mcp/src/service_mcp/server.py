@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
+from bounty_protocol.domain.readable import readable
 from bounty_protocol.errors import PROBLEMS, ServiceError
 from bounty_protocol.types import Address
 from mcp.server.mcpserver import MCPServer
@@ -20,8 +21,7 @@ from service_cli.config.environment import Environment
 from service_cli.config.settings import load_settings
 from service_cli.work.template import template
 
-from service_mcp.acting import CLAIMING, Acting
-from service_mcp.answers import shown
+from service_mcp.acting import Acting
 from service_mcp.policy import NOTHING, Policy, Role, require_here
 from service_mcp.reading import OF_ONE_PERSON, Limits, Reading
 from service_mcp.work_dir import WorkDir
@@ -44,7 +44,7 @@ ACTING: Final[Mapping[str, tuple[ToolAnnotations, frozenset[Role]]]] = {
     "prepare_funding": (_PLAN, frozenset({"poster"})),
     "prepare_submission": (_PLAN, frozenset({"solver"})),
     "prepare_verdict": (_PLAN, frozenset({"guardian"})),
-    "prepare_claim": (_PLAN, CLAIMING),
+    "prepare_claim": (_PLAN, frozenset({"solver", "poster"})),
     "carry_out": (_ACT, frozenset({"solver", "poster", "guardian"})),
     "open_work": (_OPEN, frozenset({"poster", "guardian"})),
     "deliver_key": (_ACT, frozenset({"guardian"})),
@@ -81,11 +81,12 @@ def make_server(options: Options) -> MCPServer:
     """Return the server with the tools of these roles; the reading ones are always there."""
     client = functools.partial(Client, options.values, options.network)
     work_dir = None if options.work_dir is None else WorkDir.of(options.work_dir)
-    reading = Reading(client(), work_dir, options.limits)
+    reader = client()
+    reading = Reading(reader, work_dir, options.limits)
     server = _Server("service-mcp", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     for name in READING:
         server.add_tool(_refusing(getattr(reading, name)), name=name, annotations=_READ)
-    _add_resources(server, client())
+    _add_resources(server, reader)
     if options.roles:
         if work_dir is None:
             raise ValueError("a server that acts has a work dir")
@@ -103,10 +104,7 @@ def make_server(options: Options) -> MCPServer:
 
 
 def _add_resources(server: MCPServer, client: Client) -> None:
-    @server.resource("bounty://rubric", mime_type="text/markdown")
-    def rubric() -> str:
-        """What a readiness review of a page looks at."""
-        return client.rubric()
+    server.resource("bounty://rubric", mime_type="text/markdown")(client.rubric)
 
     @server.resource("bounty://errors", mime_type="text/markdown")
     def errors() -> str:
@@ -140,11 +138,11 @@ def _refusing(tool: Callable[P, T]) -> Callable[P, T]:
 def _tool_error(error: ServiceError) -> ToolError:
     found: dict[str, object] = {
         "code": error.code,
-        "message": shown(error.message, _MOST_LETTERS),
-        "next_action": shown(error.next_action, _MOST_LETTERS),
+        "message": readable(error.message[:_MOST_LETTERS]),
+        "next_action": readable(error.next_action[:_MOST_LETTERS]),
     }
     if error.issues:
-        found["issues"] = [f"{issue.path}: {shown(issue.message, 300)}" for issue in error.issues[:20]]
+        found["issues"] = [readable(f"{issue.path}: {issue.message}"[:400]) for issue in error.issues[:20]]
     if error.retry_not_before is not None:
         found["retry_not_before"] = error.retry_not_before
     return ToolError(json.dumps(found, ensure_ascii=False))
