@@ -55,7 +55,7 @@ class Network:
 @lru_cache(maxsize=4_096)
 def network_of(address: str) -> Network:
     """Return the network of an address; ``unknown`` for an invalid address. The result is cached: naming a /64 takes
-    0.2 ms, at every request.
+    0.1 ms, at every request.
     """
     try:
         found = ipaddress.ip_address(address)
@@ -81,7 +81,6 @@ class Budget:
     seconds: int
     shared: bool = False
 
-    @lru_cache(maxsize=256)  # noqa: B019  # budgets are few, and last as long as the process
     def of_site(self) -> "Budget":
         """Return the larger budget of a /48, counted apart under its own name."""
         return replace(self, name=f"{self.name}/48", amount=self.amount * SITE_SHARE)
