@@ -39,7 +39,7 @@ class KnownBounty:
 
 
 class Bounties:
-    """The bounties of one process's requests, and the keyring. Thread-safe."""
+    """The bounties of requests, kept for a second (``service.delivery``), and the keyring. Thread-safe."""
 
     def __init__(self, source: FactSource, keyring: Sequence[Identity], grace_seconds: int) -> None:
         self.source, self.keyring, self.grace_seconds = source, keyring, grace_seconds

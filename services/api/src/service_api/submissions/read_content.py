@@ -101,7 +101,9 @@ class Contents:
         """Download URLs by storage locator and generation: none is returned that has less than half its life left."""
 
     def read(self, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
-        """Return the JSON body of ``content``. It is cached for a moment; each reader is checked against it."""
+        """Return the JSON body of ``content``. It is cached for a moment (``api.signed_get``); each reader is checked
+        against it.
+        """
 
         def look_up() -> _KeptContent:
             with self._source.open() as facts:
