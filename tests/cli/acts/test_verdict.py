@@ -11,6 +11,7 @@ from service_cli.chain import sender
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
+from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Reply, Request, RpcProxy
 from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Terminal
@@ -102,6 +103,22 @@ def test_award_of_unopened_work_needs_consent(
         assert ran.last["code"] == "api_unreachable"
         assert ("was not opened on this machine" in ran.words) is not opens
         del api.scripts["verdict_write"]
+
+
+def test_list_that_the_api_has_otherwise_needs_consent(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, judged: Submitted
+) -> None:
+    """An endpoint alone could hide the Submission that should have won."""
+    load(api, judged)
+    home = person(ledger, api, rpc, tmp_path / "guardian-3", "guardian-3")
+    home.run("guardian:open", judged.bounty)
+    words = ("guardian:verdict", judged.bounty, "no_valid_submission", verdict_body(home))
+    api.scripts["verdict_write"] = away  # nothing is recorded: other tests judge this one
+    api.lies["detail"] = lie_at("active_submissions", 0, "solver_address", value="0x" + "11" * 20)
+    refused = home.run(*words, code=1)
+    assert (refused.last["code"], "signing:" in refused.words) == ("work_not_opened", False)
+    del api.lies["detail"]
+    assert home.run(*words, code=1).last["code"] == "api_unreachable"
 
 
 def test_verdict_behind_a_later_nonce_waits(
