@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import bytes32
+from bounty_protocol.types import Address, BountyId, Bytes32, bytes32
+from service_cli import Client
 from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
@@ -91,9 +92,13 @@ def test_award_of_unopened_work_needs_consent(
     for number, opens in (("guardian-3", False), ("guardian-2", True)):
         home = person(ledger, api, rpc, tmp_path / number, number)
         (home.home / "body.md").write_text("It prints 1.\n")
+        client = Client(dict(home.environment), state_directory=home.home / "state/service-cli")
+        named = Address(judged.solver), Bytes32(judged.commitment)
         if opens:
             home.run("guardian:open", *judged.names)
+            assert not client.preview_verdict(BountyId(int(judged.bounty)), "It prints 1.\n", named).is_unopened
         else:
+            assert client.preview_verdict(BountyId(int(judged.bounty)), "It prints 1.\n", named).is_unopened
             refused = home.run(*words, code=1)
             assert refused.last["code"] == "work_not_opened"
             assert "guardian:open" in str(refused.last["next_action"])

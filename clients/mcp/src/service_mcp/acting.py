@@ -276,10 +276,6 @@ class Acting:
     def _verdict(self, request: Request, actor: Actor) -> Derived:
         guardian, text = None if self._signs("guardian") else actor.account, str(request.text)
         found = self._client.preview_verdict(request.bounty, text, request.submission, guardian)
-        if found.is_unopened and guardian is None:
-            message = "The work was not opened on this machine, or can be only now, and it would be judged."
-            next_action = "Call open_work, read it, then prepare the Verdict."
-            raise Refused("work_not_opened", message, next_action=next_action)
         outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"
         words = f"Record on bounty {request.bounty_id} {outcome}, with these reasons, as {actor.account}."
         exact = Exact(actor, found.report_commitment, byte_length=len(text.encode()))
