@@ -11,7 +11,7 @@ from typing import LiteralString, Self
 
 import psycopg
 import pytest
-from local_stack import anvil, gcs, postgres, valkey
+from local_stack import anvil, postgres, valkey
 from local_stack.postgres import PostgresServer
 from local_stack.services import MIGRATOR, ROLES
 from redis import Redis
@@ -120,12 +120,6 @@ def redis(valkey_server: valkey.ValkeyServer) -> Iterator[Redis]:
     connection.flushall()
     yield connection
     connection.close()
-
-
-@pytest.fixture(scope="session")
-def gcs_server() -> Iterator[gcs.GcsServer]:
-    with gcs.start() as server:
-        yield server
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -30,8 +28,8 @@ from werkzeug.test import TestResponse
 from tests.api.conftest import Service, error_of, used_by
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
+from tests.cli.servers import Server
 from tests.scraping import start
-from tests.serving import serving
 
 PATH = "/api/bounty-challenge-specs/check"
 SECRET = "a sentence that only this page has"
@@ -102,27 +100,6 @@ def test_refused_terms_come_beside_the_rules(checking: Checking) -> None:
     assert len(paths) > 1
 
 
-@contextmanager
-def answering(status: int, body: bytes) -> Iterator[str]:
-    """A reviewer that gives one answer."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
-
-    server = HTTPServer((HOST, 0), Handler)
-    with serving(server):
-        yield f"http://{HOST}:{server.server_address[1]}"
-
-
 @pytest.mark.parametrize(
     ("status", "body", "code"),
     [
@@ -140,8 +117,8 @@ def test_unusable_reviewer_is_503_and_not_quoted(
 ) -> None:
     log.configure("api", logging.DEBUG)
     try:
-        with answering(status, body) as url:
-            refused = checking.check(page_for(checking.service.world), checking.client(url))
+        with Server(lambda _: (status, body, {"Content-Type": "application/json"})) as reviewer:
+            refused = checking.check(page_for(checking.service.world), checking.client(reviewer.url))
     finally:
         log.configure("api")
     assert (refused.status_code, error_of(refused)["code"]) == (503, code)
@@ -189,8 +166,8 @@ def redis(service: Service) -> Iterator[Redis]:
 @pytest.mark.usefixtures("redis")
 def test_checks_of_a_network_keep_to_the_budget(checking: Checking) -> None:
     web = replace(checking.service.resources.config.web, forwarded_hops=1)
-    with answering(200, b"{}") as url:
-        client = checking.client(url, budgets=USUAL, web=web)
+    with Server(lambda _: (200, b"{}", {"Content-Type": "application/json"})) as reviewer:
+        client = checking.client(reviewer.url, budgets=USUAL, web=web)
 
         def check(address: str) -> int:
             headers = {"Content-Type": "text/markdown", "X-Forwarded-For": address}

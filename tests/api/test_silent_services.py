@@ -92,11 +92,10 @@ def test_silent_delivery_holds_up_no_other_read(service: Service, silence: Silen
 
 def test_refusal_of_delivery_counts_there_alone(service: Service) -> None:
     refusal = envelope(ServiceError("delivery_unavailable", "Deliveries pause."))
-    inner = Server(lambda _: as_json(refusal, 503, **{"Retry-After": "9"}))
     deps, before = service.resources, failed()
-    there = replace(deps, config=replace(deps.config, delivery_url=inner.url))
-    answer = checked_client(make_app(there)).get("/api/deployment/delivery-key")
-    inner.close()
+    with Server(lambda _: as_json(refusal, 503, **{"Retry-After": "9"})) as inner:
+        there = replace(deps, config=replace(deps.config, delivery_url=inner.url))
+        answer = checked_client(make_app(there)).get("/api/deployment/delivery-key")
     assert (answer.status_code, answer.headers["Retry-After"], failed()) == (503, "9", before)
     assert service.client.get("/api/deployment/delivery-key").status_code == 503
     assert failed() == before + 1, "nobody is there"

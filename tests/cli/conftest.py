@@ -53,17 +53,15 @@ def api(ledger: Ledger) -> Iterator[ApiTwin]:
 
 @pytest.fixture
 def rpc(ledger: Ledger) -> Iterator[RpcProxy]:
-    proxy = RpcProxy(ledger.node.url)
-    yield proxy
-    proxy.close()
+    with RpcProxy(ledger.node.url) as proxy:
+        yield proxy
 
 
 @pytest.fixture
 def second(ledger: Ledger) -> Iterator[RpcProxy]:
     """Another endpoint of the same chain."""
-    proxy = RpcProxy(ledger.node.url)
-    yield proxy
-    proxy.close()
+    with RpcProxy(ledger.node.url) as proxy:
+        yield proxy
 
 
 @pytest.fixture(autouse=True)

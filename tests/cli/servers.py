@@ -1,14 +1,15 @@
 """HTTP servers of one test: small, threaded, closed with the test.
 
-``RpcProxy`` stands between the client and a real node and can alter, refuse or lose what passes; ``Scripted`` answers
-whatever a function says.
+``RpcProxy`` stands between a client and a real node and can alter, refuse or lose what passes; ``Server`` answers
+whatever a function says. Both end with a ``with`` block.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
 
 import urllib3
 
@@ -97,13 +98,33 @@ class Server:
     def close(self) -> None:
         self._serving.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
 
 def as_json(value: object, status: int = 200, **headers: str) -> Reply:
     """A JSON answer."""
     return status, json.dumps(value).encode(), {"Content-Type": "application/json", **headers}
 
 
-Params = list[object]
+Params = list[Any]
+Change = Callable[[str, Params, Any], object]
+"""Of a method, its parameters and the node's result: what the endpoint answers instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error in place of a result."""
+
+    code: int
+    message: str
+
+    @property
+    def body(self) -> dict[str, object]:
+        return {"error": {"code": self.code, "message": self.message}}
 
 
 @dataclass
@@ -111,14 +132,14 @@ class RpcProxy:
     """A node seen through somebody else's endpoint.
 
     ``before`` may answer in the node's place (an object with ``result`` or ``error``) or raise ``Lost``; ``after`` may
-    alter a result, or raise ``Lost`` when the node has done its work already. ``refuse`` may answer a whole request,
-    given how many calls it has.
+    alter a result, return a ``Refusal``, or raise ``Lost`` when the node has done its work already. ``refuse`` may
+    answer a whole request, given how many calls it has.
     """
 
     node_url: str
     calls: list[str] = field(default_factory=list)
     before: Callable[[str, Params], dict[str, object] | None] = lambda _method, _params: None
-    after: Callable[[str, Params, object], object] = lambda _method, _params, result: result
+    after: Change = lambda _method, _params, result: result
     refuse: Callable[[int], Reply | None] = lambda _calls: None
 
     def __post_init__(self) -> None:
@@ -130,7 +151,8 @@ class RpcProxy:
         return self.server.url
 
     def honest(self) -> None:
-        """From here on alter nothing."""
+        """From here on alter and refuse nothing."""
+        self.refuse = lambda _calls: None
         self.before = lambda _method, _params: None
         self.after = lambda _method, _params, result: result
 
@@ -145,7 +167,7 @@ class RpcProxy:
 
     def refuse_transactions(self) -> None:
         """The endpoint takes no transaction."""
-        refusal: dict[str, object] = {"error": {"code": -32000, "message": "not today"}}
+        refusal = Refusal(-32000, "not today").body
         self.before = lambda method, _params: refusal if method == "eth_sendRawTransaction" else None
 
     def lose_first_transaction(self) -> None:
@@ -187,31 +209,41 @@ class RpcProxy:
         self.server.close()
         self._http.clear()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def sent(self) -> int:
         """How many transactions the client tried to send."""
         return self.calls.count("eth_sendRawTransaction")
 
     def _answer(self, request: Request) -> Reply:
         asked = json.loads(request.body)
-        if (refusal := self.refuse(len(asked) if isinstance(asked, list) else 1)) is not None:
+        calls = asked if isinstance(asked, list) else [asked]
+        if (refusal := self.refuse(len(calls))) is not None:
             return refusal
-        answers = [self._one(one) for one in (asked if isinstance(asked, list) else [asked])]
+        answers = list(self._answers(calls))
         return as_json(answers if isinstance(asked, list) else answers[0])
 
-    def _one(self, asked: dict[str, object]) -> dict[str, object]:
-        method, params = str(asked["method"]), asked["params"]
-        assert isinstance(params, list)
-        self.calls.append(method)
-        envelope = {"jsonrpc": "2.0", "id": asked["id"]}
-        if (instead := self.before(method, params)) is not None:
-            return envelope | instead
-        answer = self._ask_node({**envelope, "method": method, "params": params})
-        if "result" in answer:
-            answer["result"] = self.after(method, params, answer["result"])
-        return answer
+    def _answers(self, calls: list[dict[str, Any]]) -> Iterator[dict[str, object]]:
+        instead = list[dict[str, object] | None]()
+        for call in calls:
+            self.calls.append(call["method"])
+            instead.append(self.before(call["method"], call["params"]))
+        passed_on = [call for call, other in zip(calls, instead, strict=True) if other is None]
+        received = iter(self._ask_node(passed_on) if passed_on else [])
+        for call, other in zip(calls, instead, strict=True):
+            answer = next(received) if other is None else other
+            if other is None and "result" in answer:
+                found = self.after(call["method"], call["params"], answer["result"])
+                answer = found.body if isinstance(found, Refusal) else {"result": found}
+            yield {"jsonrpc": "2.0", **answer, "id": call["id"]}
 
-    def _ask_node(self, request: dict[str, object]) -> dict[str, object]:
+    def _ask_node(self, request: object) -> Any:
         headers = {"Content-Type": "application/json"}
-        answer = self._http.request("POST", self.node_url, body=json.dumps(request), headers=headers)
-        found: dict[str, object] = json.loads(answer.data)
-        return found
+        try:
+            return self._http.request("POST", self.node_url, body=json.dumps(request), headers=headers).json()
+        except urllib3.exceptions.HTTPError:  # the node is away
+            raise Lost from None

@@ -161,12 +161,9 @@ def test_silent_rpc_is_named_without_its_path(solver: Terminal, status: int | No
             raise Lost
         return status, body, {}
 
-    other = Server(answer)
-    host = other.url.removeprefix("http://")
-    try:
+    with Server(answer) as other:
+        host = other.url.removeprefix("http://")
         ran = solver.run("claim", "1", code=1, SERVICE_RPC_URL=f"http://me:{SECRET}@{host}/v2/{SECRET}?k={SECRET}")
-    finally:
-        other.close()
     assert ran.last["code"] == "chain_unavailable"
     assert ran.last["message"] == f"The RPC endpoint at {host} {problem}."
     assert status == 429 or "SERVICE_RPC_URLS" in str(ran.last["next_action"])

@@ -6,7 +6,6 @@ import re
 import runpy
 import sys
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from pathlib import Path
 
@@ -20,10 +19,9 @@ from standardwebhooks import Webhook
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.scenes import Case, Stage, claim, claim_all, fund, make_stage, seal
-from tests.cli.servers import RpcProxy
+from tests.cli.servers import Reply, Request, RpcProxy, Server
 from tests.cli.submitted import load, submit
 from tests.cli.terminal import Terminal
-from tests.serving import serving
 from tests.vectors.samples import FACTS
 
 EXAMPLES = Path(__file__).parents[2] / "examples/python"
@@ -114,22 +112,16 @@ def test_events_are_sent_on_until_taken(monkeypatch: pytest.MonkeyPatch, capsys:
     lines = [json.dumps({"event": "bounty_watch.change", "block_hash": f"0x{n}", "log_index": n}) for n in (1, 2)]
     taken, statuses = list[object](), iter([503, 200, 200])
 
-    class Receiver(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body, status = self.rfile.read(int(self.headers["Content-Length"])), next(statuses)
-            found = Webhook(secret).verify(body, dict(self.headers))
-            taken.extend([found] if status == 200 else [])
-            self.send_response(status)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+    def receive(request: Request) -> Reply:
+        status, found = next(statuses), Webhook(secret).verify(request.body, request.headers)
+        taken.extend([found] if status == 200 else [])
+        return status, b"", {}
 
     monkeypatch.setenv("WEBHOOK_SECRET", secret)
     monkeypatch.setattr("sys.stdin", StringIO("\n".join(lines) + "\n"))
     monkeypatch.setattr("time.sleep", lambda _: None)
-    with serving(server := HTTPServer(("127.0.0.1", 0), Receiver)):
-        monkeypatch.setattr(sys, "argv", ["send_on", f"http://127.0.0.1:{server.server_port}/"])
+    with Server(receive) as server:
+        monkeypatch.setattr(sys, "argv", ["send_on", f"{server.url}/"])
         runpy.run_path(str(EXAMPLES / "send_on.py"), run_name="__main__")
     assert taken == [json.loads(line) for line in lines]
     assert "not taken: HTTP Error 503" in capsys.readouterr().err

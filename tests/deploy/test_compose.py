@@ -5,8 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +22,6 @@ from service_common.db.schema import create_schema
 from service_common.web.server import IDLE_SECONDS
 
 from tests.deploy.kustomize import Object, containers, quantity, render
-from tests.serving import serving
 
 from .conftest import REPOSITORY
 from .manifests import ENTRY_POINTS, FOLDERS, OVERLAYS, by_name, own_containers, pause_before_stop
@@ -165,25 +162,6 @@ def test_schema_is_there_before_what_waits_for_it() -> None:
     for name, (pod, _) in PODS.items():
         waits = SERVICES[name]["depends_on"].get("migrate", {}).get("condition") == "service_completed_successfully"
         assert waits is ("initContainers" in pod), name
-
-
-@pytest.fixture
-def answering() -> Iterator[type[BaseHTTPRequestHandler]]:
-    """A server in place of a process's internal port."""
-
-    class Answer(BaseHTTPRequestHandler):
-        status = 200
-
-        def do_GET(self) -> None:
-            self.send_response(self.status if self.path == "/serving" else 404)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None: ...
-
-    server = HTTPServer(("127.0.0.1", 0), Answer)
-    Answer.port = server.server_port  # type: ignore[attr-defined]
-    with serving(server):
-        yield Answer
 
 
 @pytest.fixture

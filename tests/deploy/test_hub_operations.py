@@ -26,7 +26,7 @@ from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
 from local_stack.hub import LocalHub, LocalHubTerms, deploy_hub
 
-from tests.endpoints import Refusal, endpoint_before
+from tests.cli.servers import Refusal, RpcProxy
 from tests.safe.wallet import make_safe
 
 TOP = Path(__file__).resolve().parents[2]
@@ -140,8 +140,8 @@ def test_deploy_sent_by_another_finds_its_block(node: AnvilServer, owner: Wallet
 @pytest.mark.parametrize(("method", "said"), [("eth_getCode", "keeps old state"), ("eth_getLogs", "not consistent")])
 def test_endpoint_without_history_is_refused(node: AnvilServer, local: LocalHub, method: str, said: str) -> None:
     node.mine(5)
-    with endpoint_before(node.url) as endpoint:
-        endpoint.change = lambda asked, params, result: _without_history(method, asked, params, result)
+    with RpcProxy(node.url) as endpoint:
+        endpoint.after = lambda asked, params, result: _without_history(method, asked, params, result)
         with pytest.raises(OperationRefused, match=said):
             block_of_deployment(Rpc([endpoint.url]), Address(local.hub.address))
 
@@ -162,9 +162,9 @@ def test_bad_key_or_wrong_chain_is_refused(node: AnvilServer, owner: Wallet, loc
 
 
 def test_changing_chain_id_signs_for_the_meant_chain(node: AnvilServer, owner: Wallet, local: LocalHub) -> None:
-    with endpoint_before(node.url) as endpoint:
+    with RpcProxy(node.url) as endpoint:
         said = iter([hex(LOCAL_CHAIN_ID)])
-        endpoint.change = lambda method, _params, result: next(said, "0x1") if method == "eth_chainId" else result
+        endpoint.after = lambda method, _params, result: next(said, "0x1") if method == "eth_chainId" else result
         operator = read_operator(Rpc([endpoint.url]), LOCAL_CHAIN_ID, {KEY: owner.private_key})
         sent = operator.send(Address(local.token.address), local.token.encode("mint", owner.address, 1))
     assert node.w3.eth.get_transaction(sent["transactionHash"])["chainId"] == LOCAL_CHAIN_ID
@@ -323,8 +323,8 @@ def test_safe_publishes_by_its_files(node: AnvilServer, tmp_path: Path) -> None:
 
 
 def test_plain_key_on_a_public_chain_is_refused(node: AnvilServer, owner: Wallet, local: LocalHub) -> None:
-    with endpoint_before(node.url) as endpoint:
-        endpoint.change = lambda method, _params, result: "0x2105" if method == "eth_chainId" else result
+    with RpcProxy(node.url) as endpoint:
+        endpoint.after = lambda method, _params, result: "0x2105" if method == "eth_chainId" else result
         arguments = ["admin", "--rpc-url", endpoint.url, "--hub", local.hub.address, "--send"]
         before = node.w3.eth.block_number
         assert "use --safe FILE" in operate(*arguments, "transfer-ownership", owner.address, key=owner, code=1)

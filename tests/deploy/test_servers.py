@@ -33,11 +33,6 @@ def cache(runtime: Runtime) -> Iterator[valkey.ValkeyServer]:
         yield server
 
 
-def pid_of(server: postgres.PostgresServer | valkey.ValkeyServer | anvil.AnvilServer) -> int:
-    assert server.child is not None
-    return server.child.pid
-
-
 def arguments_of_everything(runtime: Runtime) -> bytes:
     return b"".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in runtime.family.members())
 

@@ -294,9 +294,8 @@ def lie(server: Server, part: str, path: str, value: str) -> None:
 @pytest.fixture
 def api(cast: Cast) -> Iterator[Server]:
     """The API, as a browser reaches it through somebody else's server."""
-    server = Server(lambda request: forward(cast.stack.api_base_url, request))
-    yield server
-    server.close()
+    with Server(lambda request: forward(cast.stack.api_base_url, request)) as server:
+        yield server
 
 
 def test_lying_api_gets_nothing_on_chain(

@@ -1,6 +1,6 @@
 """The chain as the index reads it: one contract for node and double, and several endpoints that agree or not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from local_stack.anvil import AnvilServer
 from service_indexer.chain import FollowedChain, RpcChain
 from service_indexer.follower import Follower
 
-from tests.endpoints import Endpoint, Refusal, endpoint_before
+from tests.cli.servers import Change, Refusal, RpcProxy
 from tests.fakes.chain import FakeChain, bounty_created, submission_recorded
 from tests.indexer.replay import contents, fresh_copy
 from tests.servers import Database, DatabaseServer
@@ -67,13 +67,13 @@ def test_node_and_double_keep_one_contract(make: Any, node: AnvilServer, databas
 
 
 @pytest.fixture
-def endpoints(world: World) -> Iterator[list[Endpoint]]:
+def endpoints(world: World) -> Iterator[list[RpcProxy]]:
     """Three endpoints before the world's node."""
     with ExitStack() as stack:
-        yield [stack.enter_context(endpoint_before(world.node.url)) for _ in range(3)]
+        yield [stack.enter_context(RpcProxy(world.node.url)) for _ in range(3)]
 
 
-def quorum_of(world: World, endpoints: list[Endpoint], quorum: int = 2) -> RpcChain:
+def quorum_of(world: World, endpoints: list[RpcProxy], quorum: int = 2) -> RpcChain:
     return RpcChain(Rpc([each.url for each in endpoints]), world.hub_address, quorum)
 
 
@@ -106,7 +106,7 @@ def refusing(_method: str, _params: list[Any], _result: Any) -> Any:
     return Refusal(-32000, "not here")
 
 
-FALSE: dict[str, Callable[[str, list[Any], Any], Any]] = {
+FALSE: dict[str, Change] = {
     "a log less": without_last_log,
     "another header": other_headers,
     "altered logs": other_data,
@@ -116,27 +116,27 @@ FALSE: dict[str, Callable[[str, list[Any], Any], Any]] = {
 
 @pytest.mark.parametrize(("says", "place"), list(zip(FALSE, (0, 1, 2, 0), strict=True)))
 def test_one_of_three_is_outvoted(
-    world: World, database_server: DatabaseServer, endpoints: list[Endpoint], says: str, place: int
+    world: World, database_server: DatabaseServer, endpoints: list[RpcProxy], says: str, place: int
 ) -> None:
     world.submit(world.create(), world.solver(1))
     world.finalize()
-    endpoints[place].change = FALSE[says]
+    endpoints[place].after = FALSE[says]
     chain = quorum_of(world, endpoints)
     assert copied(world, database_server, chain) == contents(world.engine("service_indexer"))
 
 
 @pytest.mark.parametrize("says", FALSE)
 def test_two_that_differ_write_nothing(
-    world: World, database_server: DatabaseServer, endpoints: list[Endpoint], says: str
+    world: World, database_server: DatabaseServer, endpoints: list[RpcProxy], says: str
 ) -> None:
     world.submit(world.create(), world.solver(1))
     world.finalize()
-    endpoints[1].change = FALSE[says]
+    endpoints[1].after = FALSE[says]
     chain = quorum_of(world, endpoints[:2])
     assert copied(world, database_server, chain)["bounties"] == []
 
 
-def lagging(world: World, blocks: int) -> Callable[[str, list[Any], Any], Any]:
+def lagging(world: World, blocks: int) -> Change:
     """An endpoint that is some blocks behind: it has no newer block, and lists no newer log."""
 
     def change(method: str, params: list[Any], result: Any) -> Any:
@@ -155,7 +155,7 @@ def lagging(world: World, blocks: int) -> Callable[[str, list[Any], Any], Any]:
 
 
 def test_two_lagging_endpoints_end_at_the_nodes_copy(
-    world: World, database_server: DatabaseServer, endpoints: list[Endpoint]
+    world: World, database_server: DatabaseServer, endpoints: list[RpcProxy]
 ) -> None:
     chain = quorum_of(world, endpoints[:2])
     with fresh_copy(world, database_server) as (writer, engine):
@@ -165,7 +165,7 @@ def test_two_lagging_endpoints_end_at_the_nodes_copy(
         late = list[int]()
         for turn in range(24):
             honest = lagging(world, 0)
-            endpoints[turn % 2].change, endpoints[1 - turn % 2].change = lagging(world, 3 + turn % 8), honest
+            endpoints[turn % 2].after, endpoints[1 - turn % 2].after = lagging(world, 3 + turn % 8), honest
             if turn % 4 == 0:
                 world.solver(1).forget_nonce()
                 world.submit(bounty, world.solver(1))
@@ -180,7 +180,7 @@ def test_two_lagging_endpoints_end_at_the_nodes_copy(
             on_chain = max(int(str(each["blockNumber"]), 16) for each in _logs(world))
             late.append(world.tip() - on_chain if newest < on_chain else 0)
         for each in endpoints:
-            each.change = lagging(world, 0)
+            each.after = lagging(world, 0)
         moment += 60.0
         follower = world.follower(chain, writer)
         while follower.step():
@@ -196,10 +196,10 @@ def _logs(world: World) -> list[dict[str, Any]]:
     return found
 
 
-def test_finality_is_what_a_quorum_calls_final(world: World, endpoints: list[Endpoint]) -> None:
+def test_finality_is_what_a_quorum_calls_final(world: World, endpoints: list[RpcProxy]) -> None:
     world.node.mine(20)
-    endpoints[0].change = lagging(world, 9)
-    endpoints[1].change = lagging(world, 4)
+    endpoints[0].after = lagging(world, 9)
+    endpoints[1].after = lagging(world, 4)
     final = header_at(world.rpc, "finalized").number
     assert quorum_of(world, endpoints).final() == final - 4
     assert quorum_of(world, endpoints, 3).final() == final - 9
@@ -210,20 +210,20 @@ def test_chain_without_a_tag_is_final_by_depth(world: World) -> None:
     assert chain.final() == world.tip() - 5
 
 
-def test_refused_proofs_are_asked_for_once_in_a_while(world: World, endpoints: list[Endpoint]) -> None:
+def test_refused_proofs_are_asked_for_once_in_a_while(world: World, endpoints: list[RpcProxy]) -> None:
     endpoint = endpoints[0]
-    endpoint.change = lambda method, _params, result: (
+    endpoint.after = lambda method, _params, result: (
         Refusal(-32601, "the method does not exist") if method == "eth_getProof" else result
     )
     chain = RpcChain(Rpc([endpoint.url]), world.hub_address)
     assert [chain.glimpse(None).root for _ in range(3)] == [None] * 3
-    assert endpoint.asked.count("eth_getProof") == 1
+    assert endpoint.calls.count("eth_getProof") == 1
 
 
-def test_logs_of_other_blocks_are_refused(world: World, endpoints: list[Endpoint]) -> None:
+def test_logs_of_other_blocks_are_refused(world: World, endpoints: list[RpcProxy]) -> None:
     """Two nodes behind one address, on two branches."""
     world.create()
-    endpoints[0].change = lambda method, _params, result: (
+    endpoints[0].after = lambda method, _params, result: (
         [{**each, "blockHash": "0x" + "66" * 32} for each in result] if method == "eth_getLogs" else result
     )
     chain = RpcChain(Rpc([endpoints[0].url]), world.hub_address)
@@ -231,9 +231,9 @@ def test_logs_of_other_blocks_are_refused(world: World, endpoints: list[Endpoint
         chain.logs(BlockNumber(1), world.tip())
 
 
-def test_block_that_was_not_requested_is_refused(world: World, endpoints: list[Endpoint]) -> None:
+def test_block_that_was_not_requested_is_refused(world: World, endpoints: list[RpcProxy]) -> None:
     world.node.mine(3)
     before = world.rpc.call("eth_getBlockByNumber", hex(world.tip() - 1), False)
-    endpoints[0].change = lambda method, _params, result: before if method == "eth_getBlockByNumber" else result
+    endpoints[0].after = lambda method, _params, result: before if method == "eth_getBlockByNumber" else result
     with pytest.raises(ChainUnavailable):
         RpcChain(Rpc([endpoints[0].url]), world.hub_address).header(world.tip())

@@ -7,7 +7,7 @@ from service_indexer.rebuild import Behind, rebuild_copy
 from service_indexer.writer import NoCopy
 from sqlalchemy import Engine, delete, text, update
 
-from tests.endpoints import endpoint_before
+from tests.cli.servers import RpcProxy
 from tests.indexer.replay import contents
 from tests.world import World
 
@@ -92,7 +92,7 @@ def test_rebuild_of_no_copy_is_refused(world: World) -> None:
 def test_rebuild_by_a_quorum_leaves_out_no_log(world: World) -> None:
     engine = history(world)
     before = contents(engine)
-    with endpoint_before(world.node.url) as one, endpoint_before(world.node.url) as other:
-        one.change = lambda method, _params, result: result[:-1] if method == "eth_getLogs" else result
+    with RpcProxy(world.node.url) as one, RpcProxy(world.node.url) as other:
+        one.after = lambda method, _params, result: result[:-1] if method == "eth_getLogs" else result
         rebuild_copy(config_of(world, one.url, other.url, world.node.url, quorum=2), lambda _: None)
     assert contents(engine) == before

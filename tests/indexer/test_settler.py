@@ -34,7 +34,7 @@ from service_indexer.settler import (
 from service_indexer.settler_tables import settlements
 from sqlalchemy import select, text, update
 
-from tests.endpoints import Endpoint, Refusal, endpoint_before
+from tests.cli.servers import RpcProxy
 from tests.providers import provider_before
 from tests.scraping import rises_of, start
 from tests.waiting import wait_until
@@ -42,8 +42,8 @@ from tests.world import World
 
 
 @pytest.fixture
-def endpoint(world: World) -> Iterator[Endpoint]:
-    with endpoint_before(world.node.url) as one:
+def endpoint(world: World) -> Iterator[RpcProxy]:
+    with RpcProxy(world.node.url) as one:
         yield one
 
 
@@ -177,16 +177,16 @@ def test_settler_without_ether_keeps_its_row(world: World) -> None:
     }
 
 
-def test_settler_signs_at_the_fees_of_the_day(world: World, endpoint: Endpoint) -> None:
+def test_settler_signs_at_the_fees_of_the_day(world: World, endpoint: RpcProxy) -> None:
     bounty_id, poor = due(world), Wallet()
     history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**11)], "gasUsedRatio": [], "reward": [["0x1"]]}
-    endpoint.change = lambda asked, _params, result: history if asked == "eth_feeHistory" else result
+    endpoint.after = lambda asked, _params, result: history if asked == "eth_feeHistory" else result
     settler = settler_with(world, poor, endpoint.url)
     for _ in range(MAX_ATTEMPTS + 1):
         assert settler.settle_due() == 0
         let_it_be_stuck(world)
     assert [attempts for *_, attempts in signed(world)] == [0]
-    endpoint.change = lambda _asked, _params, result: result
+    endpoint.after = lambda _asked, _params, result: result
     world.rpc.call("anvil_setBalance", poor.address, hex(SETTLE_GAS * 10**10))
     assert settler.settle_due() == 1
     assert outcome(world, bounty_id) == (2, 2)
@@ -279,11 +279,11 @@ def due(world: World) -> BountyId:
     return bounty_id
 
 
-def test_invented_fees_are_paid_up_to_the_bound(world: World, endpoint: Endpoint) -> None:
+def test_invented_fees_are_paid_up_to_the_bound(world: World, endpoint: RpcProxy) -> None:
     due(world)
     history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**30)], "gasUsedRatio": [], "reward": [[hex(10**30)]]}
     lies: dict[str, object] = {"eth_maxPriorityFeePerGas": hex(10**30), "eth_feeHistory": history}
-    endpoint.change = lambda asked, _params, result: lies.get(asked, result)
+    endpoint.after = lambda asked, _params, result: lies.get(asked, result)
     poor = Wallet()  # cannot pay, so the row stays
     assert settler_with(world, poor, endpoint.url).settle_due() == 0
     with world.engine("service_indexer").connect() as connection:
@@ -294,18 +294,18 @@ def test_invented_fees_are_paid_up_to_the_bound(world: World, endpoint: Endpoint
     assert int(row.max_fee) == signed["maxFeePerGas"] <= MAX_FEE_WEI
 
 
-def test_settlement_that_one_endpoint_drops_is_mined(world: World, endpoint: Endpoint) -> None:
+def test_settlement_that_one_endpoint_drops_is_mined(world: World, endpoint: RpcProxy) -> None:
     bounty_id, wallet = due(world), world.people.settler.wallet
-    endpoint.withholds = frozenset({"eth_sendRawTransaction"})
-    endpoint.change = lambda asked, _params, result: "0x" + "ab" * 32 if asked == "eth_sendRawTransaction" else result
+    taken: dict[str, object] = {"result": "0x" + "ab" * 32}
+    endpoint.before = lambda asked, _params: taken if asked == "eth_sendRawTransaction" else None
     assert settler_with(world, wallet, endpoint.url, world.node.url).settle_due() == 1
-    assert "eth_sendRawTransaction" in endpoint.asked
+    assert "eth_sendRawTransaction" in endpoint.calls
     assert outcome(world, bounty_id) == (2, 2)
 
 
-def test_settler_beside_a_hanging_endpoint_settles(world: World, endpoint: Endpoint) -> None:
+def test_settler_beside_a_hanging_endpoint_settles(world: World, endpoint: RpcProxy) -> None:
     bounty_id, wallet, node = due(world), world.people.settler.wallet, world.node.url
-    endpoint.hang_seconds = 60.0
+    endpoint.before = lambda *_: time.sleep(60.0)
     rpc = Rpc([endpoint.url, node], timeout=urllib3.Timeout(0.5), answer_seconds=0.5, patient=True)
     key = parse_private_key(wallet.private_key)
     settler = make_settler(world.engine("service_indexer"), rpc, key, world.chain_id, world.hub_address)
@@ -334,13 +334,10 @@ def test_failed_settlement_is_sent_anew_in_time(world: World, monkeypatch: pytes
     assert outcome(world, bounty_id) == (2, 2)
 
 
-def test_settlement_after_an_outage_is_replaced_hourly(world: World, endpoint: Endpoint) -> None:
+def test_settlement_after_an_outage_is_replaced_hourly(world: World, endpoint: RpcProxy) -> None:
     """Nodes refused each for ten minutes, the fees rose above the last one's: it was sent for ever as it was."""
     bounty_id, settler = due(world), settler_with(world, Wallet(), endpoint.url)
-    endpoint.withholds = frozenset({"eth_sendRawTransaction"})
-    endpoint.change = lambda asked, _params, result: (
-        Refusal(-32_000, "the sequencer is away") if asked == "eth_sendRawTransaction" else result
-    )
+    endpoint.refuse_transactions()
     for _ in range(MAX_ATTEMPTS + 3):
         assert settler.settle_due() == 0
         let_it_be_stuck(world)
@@ -354,19 +351,18 @@ def test_settlement_after_an_outage_is_replaced_hourly(world: World, endpoint: E
     assert settler.settle_due() == 0
     assert [raw for _, raw, _ in signed(world)] == [raised], "one an hour"
     world.rpc.call("anvil_setBalance", settler.account, hex(10**18))
-    endpoint.withholds = frozenset()
-    endpoint.change = lambda _asked, _params, result: result
+    endpoint.honest()
     assert settler.settle_due() == 1
     assert outcome(world, bounty_id) == (2, 2)
 
 
-def test_row_above_a_free_nonce_is_signed_under_it(world: World, endpoint: Endpoint) -> None:
+def test_row_above_a_free_nonce_is_signed_under_it(world: World, endpoint: RpcProxy) -> None:
     bounty_id, wallet = due(world), world.people.settler.wallet
-    endpoint.change = lambda asked, _params, result: hex(1_000) if asked == "eth_getTransactionCount" else result
+    endpoint.after = lambda asked, _params, result: hex(1_000) if asked == "eth_getTransactionCount" else result
     settler = settler_with(world, wallet, endpoint.url)
     settler.settle_due()
     assert [nonce for nonce, *_ in signed(world)] == [1_000]
-    endpoint.change = lambda _asked, _params, result: result
+    endpoint.after = lambda _asked, _params, result: result
     let_it_be_stuck(world)
     assert settler.settle_due() == 1
     assert [nonce for nonce, *_ in signed(world)] != [1_000]
@@ -398,9 +394,9 @@ NONSENSE: list[tuple[str, object]] = [
 
 
 @pytest.mark.parametrize(("method", "answer"), NONSENSE)
-def test_nonsense_has_nothing_signed(world: World, endpoint: Endpoint, method: str, answer: object) -> None:
+def test_nonsense_has_nothing_signed(world: World, endpoint: RpcProxy, method: str, answer: object) -> None:
     due(world)
-    endpoint.change = lambda asked, _params, result: answer if asked == method else result
+    endpoint.after = lambda asked, _params, result: answer if asked == method else result
     with pytest.raises(ChainUnavailable):
         settler_with(world, world.people.settler.wallet, endpoint.url).settle_due()
     assert rows(world) == []

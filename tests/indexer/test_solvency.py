@@ -11,7 +11,7 @@ from service_common.chain.settings import ChainSettings
 from service_indexer.metrics import index_figures
 from service_indexer.solvency import COLLECTED_SECONDS, scraped_rpc, solvency_figures
 
-from tests.endpoints import endpoint_before
+from tests.cli.servers import RpcProxy
 from tests.providers import provider_before
 from tests.world import ChainClock, World
 
@@ -52,15 +52,15 @@ def test_missing_money_is_what_two_endpoints_show(world: World) -> None:
     def lies(method: str, params: list[dict[str, str]], result: object) -> object:
         return "0x" + "00" * 32 if method == "eth_call" and params[0]["data"].startswith(BALANCE_OF) else result
 
-    with endpoint_before(url) as liar, endpoint_before(url) as other, provider_before(url) as hanging:
-        liar.change = lies
+    with RpcProxy(url) as liar, RpcProxy(url) as other, provider_before(url) as hanging:
+        liar.after = lies
         assert figures(world, liar.url) == (owed, owed)
         assert figures(world, liar.url, url) == (owed, None)
         assert figures(world, liar.url, url, other.url) == (owed, 0)
         hanging.hang("eth_call")
         assert figures(world, hanging.url, url, other.url) == (owed, 0)
         for answer in ("0x", "0x1", None, "0x" + "ff" * 33):
-            other.change = partial(said, answer)
+            other.after = partial(said, answer)
             assert figures(world, other.url) == (owed, None)
 
 

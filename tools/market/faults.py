@@ -17,7 +17,7 @@ from local_stack.launch import RunningProcess
 from local_stack.process import Child, StackError
 from local_stack.services import MIGRATE
 
-from tests.endpoints import Endpoint, endpoint_before
+from tests.cli.servers import RpcProxy
 from tools.debian import unpacked
 from tools.market.drawn import ENDPOINTS, FINAL_BLOCKS, FaultKind, FaultPlan, source
 from tools.market.people import Town
@@ -55,21 +55,21 @@ class ServiceEndpoints:
     """The RPC endpoints of the service: each may stall, refuse or lie while the others go on. ``until`` closes them."""
 
     until: ExitStack
-    made: list[Endpoint] = field(default_factory=list)
+    made: list[RpcProxy] = field(default_factory=list)
     _nodes: list[Rpc] = field(default_factory=list)
 
     def before(self, node: str) -> Sequence[str]:
         """Return the addresses of honest endpoints before a node."""
         self._nodes = [Rpc([node], max_answer_bytes=_MOST_BYTES, own=True)]
-        self.made = [self.until.enter_context(endpoint_before(node)) for _ in range(ENDPOINTS)]
+        self.made = [self.until.enter_context(RpcProxy(node)) for _ in range(ENDPOINTS)]
         return [each.url for each in self.made]
 
     def honest(self) -> None:
         """All pass on what the node says."""
         for each in self.made:
-            each.hang_seconds, each.raw, each.change = 0.0, None, lambda _method, _params, result: result
+            each.honest()
 
-    def lie(self, endpoint: Endpoint, how: str) -> None:
+    def lie(self, endpoint: RpcProxy, how: str) -> None:
         """Have one endpoint say something else, in the way of a name of ``drawn.LIES``."""
         (node,) = self._nodes
 
@@ -87,7 +87,7 @@ class ServiceEndpoints:
                     return node.call(method, hex(max(1, block_number(result["number"]) - _BEHIND)), params[1])
             return result
 
-        endpoint.change = change
+        endpoint.after = change
 
 
 @dataclass
@@ -176,13 +176,13 @@ class Breaking:
     def _break_endpoints(self, plan: FaultPlan) -> None:
         endpoint = self.endpoints.made[self._endpoint(plan)]
         if plan.kind == FaultKind.RPC_STALLS:
-            endpoint.hang_seconds = plan.seconds
+            endpoint.refuse = lambda _calls: time.sleep(plan.seconds)
         elif plan.kind == FaultKind.RPC_LIES:
             self.endpoints.lie(endpoint, plan.lie)
         else:
             away = self.endpoints.made if plan.kind == FaultKind.RPC_AWAY else [endpoint]
             for each in away:
-                each.raw = pick(_REFUSALS, plan.choice * 7 % 1)
+                each.refuse = lambda _calls: (*pick(_REFUSALS, plan.choice * 7 % 1), {})
         time.sleep(plan.seconds)
         self.endpoints.honest()
 

@@ -140,12 +140,8 @@ def test_upload_that_is_taken_too_slowly_ends(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "ciphertext.age").write_bytes(bytes(3 * 2**20))
     monkeypatch.setattr(storage, "BEGIN_SECONDS", 1e-9)
     monkeypatch.setattr(storage, "LEAST_RATE", 2**60)
-    server = Server(lambda _: (200, b"", {}))
-    try:
-        with pytest.raises(CommandFailed) as failure:
-            upload(UploadAddress(server.url, {}), tmp_path / "ciphertext.age")
-    finally:
-        server.close()
+    with Server(lambda _: (200, b"", {})) as server, pytest.raises(CommandFailed) as failure:
+        upload(UploadAddress(server.url, {}), tmp_path / "ciphertext.age")
     assert failure.value.code == "storage_unreachable"
 
 

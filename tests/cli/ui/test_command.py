@@ -198,13 +198,10 @@ def test_stopped_command_can_be_run_again(shell: Terminal, sent: signal.Signals,
         process[0].wait(timeout=20)
         return 200, b"{}", {}
 
-    server = Server(stop)
-    try:
+    with Server(stop) as server:
         values = {"SERVICE_HUB_ADDRESS": ADDRESS, "SERVICE_API_BASE_URL": server.url}
         process.append(spawn(shell, "verification-record", "1", "--network", "mainnet", **values))
         out, words = process[0].communicate(timeout=30)
-    finally:
-        server.close()
     assert (process[0].returncode, out) == (code, b"")
     assert words.decode() == "interrupted; run the command again to continue\n"
 

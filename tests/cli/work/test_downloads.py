@@ -162,13 +162,9 @@ ANSWERS = {
 def test_continued_download_has_the_committed_bytes(state: Path, name: str) -> None:
     answer, requests = ANSWERS[name]
     begun(state, DATA[:HALF])
-    server = Server(answer)
-    try:
-        with download_file(OF, len(DATA)) as file:
-            download(server.url, file, len(DATA), DIGEST)
-            assert (state / f"{OF}.age").read_bytes() == DATA
-    finally:
-        server.close()
+    with Server(answer) as server, download_file(OF, len(DATA)) as file:
+        download(server.url, file, len(DATA), DIGEST)
+        assert (state / f"{OF}.age").read_bytes() == DATA
     assert [request.headers.get("range") for request in server.requests] == [f"bytes={HALF}-", None][:requests]
     assert not (state / f"{OF}.age").exists()
 

@@ -22,8 +22,8 @@ from service_common.budgets import SITE_SHARE, Budgets, network_of
 from service_common.chain import contract_wallets
 from service_common.chain.contract_wallets import ContractWallets
 
+from tests.cli.servers import Change, RpcProxy
 from tests.clocks import StandingClock
-from tests.endpoints import Change, endpoint_before
 from tests.protocol.auth import wallets as w
 from tests.protocol.auth.signing import AUTHORITY, DOMAIN, HEAD, REQUEST, Chain, Key, block_hash, new_key, received
 
@@ -309,8 +309,8 @@ def of_several(*urls: str) -> ContractWallets:
 
 @pytest.mark.parametrize("others", [1, 2])
 def test_signature_one_endpoint_accepts_is_an_error(node: AnvilServer, others: int) -> None:
-    with endpoint_before(node.url) as liar:
-        liar.change = lambda method, _params, result: verdict(WalletAnswer.ACCEPTED) if method == "eth_call" else result
+    with RpcProxy(node.url) as liar:
+        liar.after = lambda method, _params, result: verdict(WalletAnswer.ACCEPTED) if method == "eth_call" else result
         asked = of_several(liar.url, *[node.url] * others)
         with pytest.raises(ChainUnavailable, match="disagree"):
             asked.ask(OWNER.address, DIGEST, b"\x01" * 65)
@@ -324,9 +324,9 @@ def test_signature_accepted_at_some_blocks_alone(node: AnvilServer, ahead: int) 
     def answer(newest: WalletAnswer) -> Change:
         return lambda _method, params, _result: verdict(newest if params[1] == "latest" else WalletAnswer.ACCEPTED)
 
-    with endpoint_before(node.url) as first, endpoint_before(node.url) as second:
-        first.change = answer(WalletAnswer.REFUSED)
-        second.change = answer(WalletAnswer.REFUSED if ahead == 2 else WalletAnswer.ACCEPTED)
+    with RpcProxy(node.url) as first, RpcProxy(node.url) as second:
+        first.after = answer(WalletAnswer.REFUSED)
+        second.after = answer(WalletAnswer.REFUSED if ahead == 2 else WalletAnswer.ACCEPTED)
         asked = of_several(first.url, second.url)
         if ahead == 2:  # both are past the block at which it was accepted
             assert asked.ask(OWNER.address, DIGEST, b"\x01" * 65) is WalletAnswer.REFUSED
@@ -341,16 +341,16 @@ def test_signature_two_endpoints_accept_counts(
 ) -> None:
     wallet = w.place(node, w.owner_wallet(OWNER.address))
     head = header_at(Rpc([node.url]), "latest").number
-    with endpoint_before(node.url) as second, endpoint_before(node.url) as third:
+    with RpcProxy(node.url) as second, RpcProxy(node.url) as third:
         rpc = Rpc([node.url, second.url, third.url])
         asked = made(rpc, lambda: head)
         assert asked.ask(wallet, DIGEST, SIGNATURE) is WalletAnswer.ACCEPTED
-        assert (second.asked, third.asked) == (["eth_call"], ["eth_call"])
-        third.raw = (500, b"")
+        assert (second.calls, third.calls) == (["eth_call"], ["eth_call"])
+        third.refuse = lambda _: (500, b"", {})
         assert asked.ask(wallet, DIGEST, SIGNATURE) is WalletAnswer.ACCEPTED
-        second.raw = (500, b"")
+        second.refuse = lambda _: (500, b"", {})
         with pytest.raises(ChainUnavailable, match="too few"):
             asked.ask(wallet, DIGEST, SIGNATURE)
-        second.raw = None  # and rests now: asked all the same, since two are needed
-        third.raw = None
+        second.refuse = lambda _: None  # and rests now: asked all the same, since two are needed
+        third.refuse = lambda _: None
         assert asked.ask(wallet, DIGEST, SIGNATURE) is WalletAnswer.ACCEPTED

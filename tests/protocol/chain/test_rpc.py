@@ -6,9 +6,8 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event
 from typing import Any
 
@@ -30,22 +29,13 @@ from bounty_protocol.chain.rpc import (
 from bounty_protocol.chain.rpc_answers import PLAIN_BYTES
 from bounty_protocol.types import Address, BlockNumber
 
-from tests.cli.servers import Lost, Reply, Request, Server, as_json
+from tests.cli.servers import Lost, Refusal, Reply, Request, Server, as_json
 from tests.raw_server import raw_server, whole
-from tests.serving import serving
 
 HANG_SECONDS = 0.3
 Calls = list[dict[str, Any]]
 Answer = Callable[[str, list[Any]], object]
 """What a call of this method and these parameters is answered: a result, or a ``Refusal``."""
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """An error in place of a result."""
-
-    code: int
-    message: str
 
 
 @dataclass
@@ -72,7 +62,7 @@ def node(
 
     def one(call: dict[str, Any]) -> dict[str, object]:
         found = answer(call["method"], call["params"])
-        body = {"error": asdict(found)} if isinstance(found, Refusal) else {"result": found}
+        body = found.body if isinstance(found, Refusal) else {"result": found}
         return {"jsonrpc": "2.0", "id": call["id"], **body}
 
     def reply(request: Request) -> Reply:
@@ -87,33 +77,17 @@ def node(
         answers = [one(call) for call in calls]
         return as_json(answers if isinstance(read, list) else answers[0])
 
-    server = Server(reply)
-    made = ScriptedNode(server.url)
-    try:
+    with Server(reply) as server:
+        made = ScriptedNode(server.url)
         yield made
-    finally:
         free.set()
-        server.close()
 
 
 @contextmanager
 def endpoint(body: bytes, status: int = 200) -> Iterator[str]:
     """A server that always answers this."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    with serving(server):
-        yield f"http://127.0.0.1:{server.server_port}/v1/secret-key"
+    with Server(lambda _: (status, body, {})) as server:
+        yield f"{server.url}/v1/secret-key"
 
 
 GOOD = json.dumps({"jsonrpc": "2.0", "id": 0, "result": "0x10"}).encode()
@@ -332,9 +306,8 @@ def limiting(times: int, *, retry_after: str | None = None) -> Iterator[Server]:
         left[0] -= 1
         return refused if left[0] >= 0 else (200, GOOD, {})
 
-    server = Server(answer)
-    yield server
-    server.close()
+    with Server(answer) as server:
+        yield server
 
 
 @pytest.mark.parametrize(
@@ -504,12 +477,15 @@ def bounds_of(params: list[Any]) -> tuple[int, int]:
     return int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)
 
 
+NO_RANGE = Refusal(0, "")
+
+
 @dataclass
 class LoggingNode:
     """Answers ranges with the logs of each third block, and refuses those of more than ``most`` blocks."""
 
     most: int = 10_000
-    refusal: Refusal = Refusal(0, "")
+    refusal: Refusal = NO_RANGE
     logs_in_block: int = 1
     head: int = 10_000
     lengths: list[int] = field(default_factory=list)
