@@ -77,7 +77,6 @@ export async function signed<Value>(
   ];
   let why: readonly Fact[] = [];
   for (let wasted = 0; ; ) {
-    stage.say("");
     const sending = () => {
       stage.say(t`Asking the wallet for a signature, then sending the request.`);
       return stage.until(send);

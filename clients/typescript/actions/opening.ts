@@ -95,7 +95,6 @@ async function deliver(context: Acting, bounty: Bounty): Promise<void> {
   const named = await finalWinner(context, bounty);
   const key = await deliveryKey(context);
   const keys = keyField();
-  stage.say("");
   const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Continue`, () => keys.read());
   const request: SignedRequest = {
     title: t`Deliver the key of the winning work`,

@@ -73,7 +73,6 @@ async function publish(context: Acting): Promise<void> {
       return await publishPage(context, page);
     } catch (error) {
       if (!isAboutPage(error)) throw error;
-      stage.say("");
       form.refuse(error);
     }
   }
@@ -173,7 +172,6 @@ export async function requireWanted(
   const { stage } = context;
   const begun = kept && (await context.journal.get(creationStep(nonceOf(context, kept.terms))));
   if (begun !== undefined || (known.length === 0 && lost === undefined)) return;
-  stage.say("");
   const facts: Fact[] = [];
   if (known.length > 0) facts.push([t`Funded before as`, known.map(({ id }) => t`bounty ${id}`).join(", ")]);
   if (lost !== undefined) facts.push([t`This browser saw`, t`bounty ${lost}; neither the wallet's node nor the service shows it now`]);
