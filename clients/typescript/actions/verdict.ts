@@ -97,10 +97,9 @@ async function publishReasons(
     answerOf(api.POST("/api/written-verdicts/{report_commitment}", { params: { path }, body: document, headers })),
   );
   stage.say(t`Checking the published reasons.`);
-  const read = await stage.until(() => {
-    const answer = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
-    return answerOf(answer as Promise<{ data?: unknown; response: Response }>);
-  });
+  const read = await stage.until(() =>
+    answerOf(api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" })),
+  );
   if (read === document) return;
   throw new ServiceError("verdict_mismatch", t`The published reasons differ from what was sent.`, {
     nextAction: t`Nothing was recorded on the chain. Report it to the operator.`,
