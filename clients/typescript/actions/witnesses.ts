@@ -39,7 +39,7 @@ export interface Escrow {
 }
 
 /** This machine's clock; undefined where the chain's time is moved by hand. */
-export function clockOf({ settings }: Context): bigint | undefined {
+function clockOf({ settings }: Context): bigint | undefined {
   return settings.hasMovedTime ? undefined : BigInt(Math.floor(Date.now() / 1_000));
 }
 
