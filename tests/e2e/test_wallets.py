@@ -539,7 +539,7 @@ def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
     if name == "guardian-1":  # a reorg may take it, and another one may take its place
         page = opened(cast, browser, name, played.path)
         page.begin("Judge")
-        page.wait("You have already recorded a Verdict")
+        page.wait("Your earlier Verdict")
         assert page.do("value", label="Reasons") == f"# Reasons of {name}\n\nEvery criterion holds."
         closed(page)
 

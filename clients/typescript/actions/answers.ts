@@ -1,12 +1,7 @@
-/** Answers of the API under their types, and held against what was derived here. */
+/** What the pages do with an error by its code, and with an answer that is not what was derived here. */
 
-import { ServiceError, type Issue, type Schemas } from "../src/acting.js";
+import { ServiceError, type Issue } from "../src/acting.js";
 import { t } from "./words.js";
-
-/** An answer under its name in the OpenAPI document, of which openapi-fetch makes a type with lists that are none. */
-export function typed<Name extends keyof Schemas>(_name: Name, answer: Promise<unknown>): Promise<Schemas[Name]> {
-  return answer as Promise<Schemas[Name]>;
-}
 
 /** Whether it is an error with this code, of the library's or of these pages'. */
 export function isCode(error: unknown, code: string): error is ServiceError {

@@ -4,7 +4,7 @@
  */
 
 import { AGE_KEY, answerOf, ServiceError, type Schemas } from "../src/acting.js";
-import { noneIf, refuseDifferences, typed } from "./answers.js";
+import { noneIf, refuseDifferences } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { pause } from "./dom.js";
@@ -33,7 +33,7 @@ const REPEATABLE = new Set([
  */
 export function detailOf({ api, stage }: Acting, bounty: Bounty): Promise<Schemas["BountyDetail"]> {
   const path = { bounty_id: bounty.id.toString() };
-  const asked = () => typed("BountyDetail", answerOf(api.GET("/api/bounties/{bounty_id}", { params: { path } })));
+  const asked = () => answerOf(api.GET("/api/bounties/{bounty_id}", { params: { path } }));
   return stage.until(async (signal) => {
     for (;;) {
       const found = await asked().catch(noneIf("bounty_not_found")); // not indexed yet
@@ -47,7 +47,7 @@ export function detailOf({ api, stage }: Acting, bounty: Bounty): Promise<Schema
 
 /** Refuses a reveal delay of the node that the service does not state: `deployment_mismatch`. */
 export async function requireStatedDelay({ api, stage }: Acting, delay: bigint): Promise<void> {
-  const found = await stage.until(() => typed("Deployment", answerOf(api.GET("/api/deployment"))));
+  const found = await stage.until(() => answerOf(api.GET("/api/deployment")));
   refuseDifferences("deployment_mismatch", [["reveal_delay_seconds", found.reveal_delay_seconds, Number(delay)]]);
 }
 
@@ -77,7 +77,6 @@ export async function signed<Value>(
   ];
   let why: readonly Fact[] = [];
   for (let wasted = 0; ; ) {
-    stage.say("");
     const sending = () => {
       stage.say(t`Asking the wallet for a signature, then sending the request.`);
       return stage.until(send);

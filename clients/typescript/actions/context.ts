@@ -1,8 +1,8 @@
 /** What every action works with: one account of a wallet, the chain as its node shows it, and the API. */
 
-import { erc20Abi, type Address, type TypedDataDefinition } from "viem";
-import { answerOf, createApi, hubAbi, type Api, type ApprovalTypedData } from "../src/acting.js";
-import { refuseDifferences, typed } from "./answers.js";
+import { erc20Abi, type Address } from "viem";
+import { answerOf, createApi, hubAbi, type Api } from "../src/acting.js";
+import { refuseDifferences } from "./answers.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
 import type { Settings } from "./settings.js";
@@ -46,7 +46,7 @@ export async function makeContext(settings: Settings, wallet: Wallet): Promise<C
     tokenOf({ node: new Node(wallet, hub.address), hub }),
     Journal.open(deployment, account),
     Journal.open(deployment),
-    typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", { signal }))).catch(() => undefined),
+    answerOf(createApi(apiUrl).GET("/api/deployment", { signal })).catch(() => undefined),
   ]);
   const node = new Node(wallet, hub.address, token);
   if (typeof stated?.escrow_token?.address === "string") { // else a proxy may have answered
@@ -59,11 +59,7 @@ export async function makeContext(settings: Settings, wallet: Wallet): Promise<C
       ["escrow_token.decimals", decimals, token.decimals],
     ]);
   }
-  const signer = {
-    address: account,
-    signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedDataDefinition),
-  };
-  const api = createApi(apiUrl, { deployment, signer, chain: node });
+  const api = createApi(apiUrl, { deployment, signer: wallet, chain: node });
   return { settings, account, node, hub, wallet, api, journal, drafts, token };
 }
 

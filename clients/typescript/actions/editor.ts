@@ -156,10 +156,10 @@ export class Editor {
     this.#sums.replaceChildren(factList(outlookOf(this.#desk, filled), "totals"));
   }
 
-  /** Says what is wrong with a field as it is typed; undefined where nothing shows, and for what is still empty. */
+  /** Says what is wrong with a field as it is typed; nothing of one that is empty, or replaced by a finished page. */
   #wrongAsTyped(name: keyof Filled, filled: Filled): string | undefined {
     const { token, bounds } = this.#desk;
-    if (this.#fields[name].value.trim() === "") return undefined;
+    if (filled.finished !== "" || this.#fields[name].value.trim() === "") return undefined;
     const wrong = missing(filled, token).map((issue) => placed(issue, 0)).find((found) => found?.field === name);
     if (wrong !== undefined) return wrong.text;
     const escrow = name === "escrow" ? escrowOf(filled.escrow, token) : undefined;

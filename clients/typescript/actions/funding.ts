@@ -136,7 +136,7 @@ export function create(context: Acting, job: Job, funding: SignedFunding): Promi
     name: creationStep(nonceOf(context, terms)),
     title: t`Create the bounty`,
     act: fundingAct(context.settings.deployment, context.account, terms, validBefore, signature),
-    facts: [does, ...factsOf(context, job, funding).slice(1)],
+    facts: [does, ...factsOf(context, job, funding)],
   });
 }
 
@@ -178,7 +178,7 @@ export async function authorized(
   number: bigint,
   kept: Funding | undefined,
 ): Promise<SignedFunding> {
-  const { journal, wallet, account, settings, stage } = context;
+  const { journal, wallet, account, settings, stage, token } = context;
   const { rosterUntil, domain } = job.conditions;
   const now = await signingTime(context);
   const terms = await termsFor(context, job, number, kept);
@@ -194,8 +194,9 @@ export async function authorized(
   const name = fundingName(job.commitment);
   await journal.put(name, funding); // before it is signed: the same terms for good
   const typedData = fundingTypedData(settings.deployment, domain, account, funding.terms, validBefore);
-  stage.say("");
-  const signature = await stage.attempt(t`Sign the escrow`, factsOf(context, job, funding), t`Sign with the wallet`, () => {
+  const does: Fact = [t`What it does`, t`lets the contract take ${amount(terms.escrowAmount, token)} from you, for exactly this bounty`];
+  const facts = [does, ...factsOf(context, job, funding)];
+  const signature = await stage.attempt(t`Sign the escrow`, facts, t`Sign with the wallet`, () => {
     stage.say(t`Asking the wallet to sign the transfer.`);
     return stage.until(() => wallet.signTypedData(typedData));
   });
@@ -250,7 +251,6 @@ async function unspentTerms(context: Acting, job: Job, first: bigint): Promise<T
       [t`What this may mean`, t`a bounty that you created a moment ago on another machine; it appears in a minute`],
       [t`Another authorization`, t`would pay another escrow`],
     ];
-    stage.say("");
     await stage.confirm(t`This page may already be funded`, facts, [t`Fund it once more`]);
   }
   throw new ServiceError("authorization_used", t`The token shows every authorization for this page as used.`, {
@@ -291,7 +291,6 @@ export async function requireNoOtherText(context: Acting, commitment: Hex): Prom
       [t`What happened to it`, t`you signed for it: anyone who has that signature can create its bounty until ${moment(signedUntil)}`],
       [t`Both`, t`would be bounties, each with its own escrow until it ends`],
     ];
-    stage.say("");
     await stage.confirm(t`Another text of yours may also become a bounty`, facts, [t`Fund this page as well`]);
   }
 }
@@ -301,7 +300,7 @@ export function refundDay(judgingDeadline: bigint): string {
   return t`you can claim the escrow back by ${moment(judgingDeadline)} at the latest, less the shares of Guardians who recorded a Verdict`;
 }
 
-/** What the Poster agrees to, in words. */
+/** What the Poster agrees to with the signature, and has agreed to where it is sent, in words. */
 function factsOf(context: Context, { page, conditions }: Job, { terms, validBefore }: Funding): Fact[] {
   const { token, settings } = context;
   const { escrowAmount, maxProtocolFee, maxGuardianFee } = terms;
@@ -310,7 +309,6 @@ function factsOf(context: Context, { page, conditions }: Job, { terms, validBefo
   const { guardians, quorum } = conditions;
   const isMainnet = settings.deployment.chainId === MAINNET;
   return [
-    [t`What it does`, t`lets the contract take ${amount(escrowAmount, token)} from you, for exactly this bounty`],
     [t`The winner gets`, amount(escrowAmount - maxProtocolFee - maxGuardianFee, token)],
     [t`If nobody wins`, refundDay(revealAt + terms.judgingWindow)],
     ...(isMainnet ? [[t`Real money`, t`this is the mainnet deployment`, "warning"] as const] : []),

@@ -115,12 +115,13 @@ export class Node {
 
   /** Reads the log from the newest block on, in ranges that the node accepts. */
   async *#since(expected: ExpectedEvent, oldest: bigint): AsyncGenerator<FoundEvent, undefined> {
+    const wanted = { address: this.#hub, abi: hubAbi as Abi, ...expected };
     let range = LOG_RANGE;
     for (let last = await this.getBlockNumber(); last >= oldest; ) {
       const first = last - range >= oldest ? last - range + 1n : oldest;
       let logs: readonly Log[];
       try {
-        logs = await this.#logs(expected, first, last);
+        logs = await getContractEvents(this.#client, { ...wanted, fromBlock: first, toBlock: last });
       } catch (error) {
         range = (last - first + 1n) / 2n;
         if (range < LEAST_RANGE || causeOf(error, (each) => each instanceof AnsweredLate)) throw this.#explained(error);
@@ -130,11 +131,6 @@ export class Node {
       last = first - 1n;
     }
     return undefined;
-  }
-
-  #logs({ eventName, args }: ExpectedEvent, fromBlock: bigint, toBlock: bigint): Promise<readonly Log[]> {
-    const abi = hubAbi as Abi;
-    return getContractEvents(this.#client, { address: this.#hub, abi, eventName, args, fromBlock, toBlock });
   }
 
   /** Waits for an answer; raises why there is none. */

@@ -6,7 +6,7 @@
 import { zeroHash, type Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Beacon, Envelope, Progress } from "../src/opening.js";
-import { refuseDifferences, typed } from "./answers.js";
+import { refuseDifferences } from "./answers.js";
 import { following, requireBucket, signed, type SignedRequest } from "./api.js";
 import { AWARDED, type Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
@@ -68,7 +68,7 @@ async function delivery({ api }: Context, bounty: Bounty, signal?: AbortSignal):
   const query = { submission_commitment: bounty.winningSubmission };
   const route = "/api/bounties/{bounty_id}/delivery/status";
   const asked = api.GET(route, { params: { path, query }, ...(signal && { signal }) });
-  return (await typed("DeliveryStatus", answerOf(asked))).exists === true;
+  return (await answerOf(asked)).exists === true;
 }
 
 /** Downloads and opens one Submission, and notes that it was opened here. */
@@ -95,7 +95,6 @@ async function deliver(context: Acting, bounty: Bounty): Promise<void> {
   const named = await finalWinner(context, bounty);
   const key = await deliveryKey(context);
   const keys = keyField();
-  stage.say("");
   const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Continue`, () => keys.read());
   const request: SignedRequest = {
     title: t`Deliver the key of the winning work`,
@@ -161,7 +160,7 @@ async function deliveryKey({ node, hub, api, stage }: Acting): Promise<Hex> {
       nextAction: t`Try again once the operator has published one.`,
     });
   }
-  const asked = () => typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key")));
+  const asked = () => answerOf(api.GET("/api/deployment/delivery-key"));
   refuseDifferences("delivery_key_mismatch", [["delivery_public_key", (await stage.until(asked)).delivery_public_key, key]]);
   return key;
 }

@@ -5,7 +5,7 @@
  */
 
 import { answerOf, commitmentOf, isIssue, pageTerms, ServiceError } from "../src/acting.js";
-import { refuseDifferences, typed } from "./answers.js";
+import { refuseDifferences } from "./answers.js";
 import { requireStatedDelay, signed, type SignedRequest } from "./api.js";
 import type { Acting, Context } from "./context.js";
 import { element } from "./dom.js";
@@ -73,7 +73,6 @@ async function publish(context: Acting): Promise<void> {
       return await publishPage(context, page);
     } catch (error) {
       if (!isAboutPage(error)) throw error;
-      stage.say("");
       form.refuse(error);
     }
   }
@@ -173,7 +172,6 @@ export async function requireWanted(
   const { stage } = context;
   const begun = kept && (await context.journal.get(creationStep(nonceOf(context, kept.terms))));
   if (begun !== undefined || (known.length === 0 && lost === undefined)) return;
-  stage.say("");
   const facts: Fact[] = [];
   if (known.length > 0) facts.push([t`Funded before as`, known.map(({ id }) => t`bounty ${id}`).join(", ")]);
   if (lost !== undefined) facts.push([t`This browser saw`, t`bounty ${lost}; neither the wallet's node nor the service shows it now`]);
@@ -188,7 +186,7 @@ export async function requireWanted(
 async function requireNoFindings({ api, stage }: Acting, page: string): Promise<void> {
   stage.say(t`The service checks the page against its rules. It does not store the page.`);
   const headers = { "Content-Type": "text/markdown" };
-  const asked = () => typed("PageFindings", answerOf(api.POST("/api/bounty-challenge-specs/check", { body: page, headers })));
+  const asked = () => answerOf(api.POST("/api/bounty-challenge-specs/check", { body: page, headers }));
   const found: unknown = await stage.until(asked).catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.code === "stopped") throw error;
   });
@@ -218,7 +216,7 @@ async function review(context: Acting, page: string, job: Job): Promise<void> {
     ],
   };
   const answer = await signed(context, request, () =>
-    typed("PreparedPublication", answerOf(api.POST("/api/bounty-challenge-specs/prepare-publication", { params, body: page, headers }))),
+    answerOf(api.POST("/api/bounty-challenge-specs/prepare-publication", { params, body: page, headers })),
   );
   const theirs = answer.authorization_typed_data["domain"] as Readonly<Record<string, unknown>> | undefined;
   const [given] = answer.create_bounty.args;

@@ -61,7 +61,6 @@ export class Stage {
         return await work();
       } catch (error) {
         if (!isCode(error, "declined")) throw error;
-        this.say("");
       }
     }
   }
@@ -158,11 +157,13 @@ export class Stage {
     alert.focus();
   }
 
+  /** Asks the person: what was said before is answered by what is shown now. */
   async #waited<Value>(make: (resolve: (value: Value) => void, reject: () => void) => readonly Node[]): Promise<Value> {
     try {
       return await this.#unlessOver(
         () =>
           new Promise<Value>((resolve, reject) => {
+            this.say("");
             this.#body.replaceChildren(...make(resolve, () => reject(cancelled())));
             this.#body.querySelector<HTMLElement>("input, textarea, select, h3[tabindex]")?.focus(); // facts come first
           }),

@@ -147,7 +147,6 @@ async function keptOf(context: Acting, bounty: Bounty): Promise<Sealed | undefin
   const { envelopeDifferences, parseEnvelope } = await import("./work.js");
   const differences = envelopeDifferences(parseEnvelope(kept.envelope), bounty.pinned, context.account, beaconOf(context));
   if (differences.length > 0) return undefined; // sealed under other terms than are vouched for now
-  stage.say("");
   const goOn = t`Continue with it`;
   const came = kept.uploaded === true ? t`uploaded and checked` : t`sealed in this browser`;
   const facts: Fact[] = [[t`Commitment`, kept.commitment], [t`How far it came`, came]];
@@ -172,7 +171,6 @@ async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<read
   const api = new URL(settings.apiUrl).host;
   const whose =
     t`It is sealed until ${moment(bounty.revealAt)}. This page trusts the wallet's node and ${api} for the Guardians' keys and this time: one operator of both could read the work early.`;
-  stage.say("");
   const fields = [field.place, shown, element("p", { class: "muted" }, whose)];
   return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
     const files = field.files();

@@ -83,7 +83,6 @@ async function sent(context: Acting, step: Step, earlier: Attempt | undefined): 
   const readied = (await step.ready?.()) ?? [];
   stage.say(t`Simulating the transaction on the wallet's node; it is not sent.`);
   await node.simulate(account, { to, data });
-  stage.say("");
   return stage.attempt(step.title, factsOf(context, step, readied, earlier), t`Send with the wallet`, async () => {
     const found = earlier && (await node.find(eventOf(step), earlier.fromBlock)); // while its facts were read
     if (found !== undefined) return found;

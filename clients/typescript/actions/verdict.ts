@@ -7,7 +7,7 @@ import { AWARDED, hubBounty, NO_VALID_SUBMISSION, type Bounty } from "./bounty.j
 import type { Acting, Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { keyField, openedOf, openOne } from "./opening.js";
-import { Stage, type Fact } from "./stage.js";
+import { factList, Stage, type Fact } from "./stage.js";
 import { listingOf, submissionName, unlistedNote, workTable, type Listing, type Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
 import { carryOut, tolerated } from "./transactions.js";
@@ -41,9 +41,7 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
   stage.say(t`Reading the Submissions.`);
   const listing = await listingOf(context, bounty);
   const held = (): Promise<Held> => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
-  const [earlier] = await held();
-  stage.say(earlier === 0 ? "" : t`You have already recorded a Verdict; a new one replaces it.`);
-  const { named, reasons } = await decided(context, bounty, listing);
+  const { named, reasons } = await decided(context, bounty, listing, replaced(await held()));
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
   const facts: Fact[] = [
@@ -99,17 +97,16 @@ async function publishReasons(
     answerOf(api.POST("/api/written-verdicts/{report_commitment}", { params: { path }, body: document, headers })),
   );
   stage.say(t`Checking the published reasons.`);
-  const read = await stage.until(() => {
-    const answer = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
-    return answerOf(answer as Promise<{ data?: unknown; response: Response }>);
-  });
+  const read = await stage.until(() =>
+    answerOf(api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" })),
+  );
   if (read === document) return;
   throw new ServiceError("verdict_mismatch", t`The published reasons differ from what was sent.`, {
     nextAction: t`Nothing was recorded on the chain. Report it to the operator.`,
   });
 }
 
-/** Says what a Verdict takes the place of. */
+/** Says what a Verdict takes the place of; nothing where there is none yet. */
 function replaced([kind, solver, submission]: Held): Fact[] {
   if (kind === 0) return [];
   const what = kind === AWARDED ? t`one that awards Submission ${submission} of ${solver.toLowerCase()}` : t`one that finds no valid Submission`;
@@ -117,7 +114,7 @@ function replaced([kind, solver, submission]: Held): Fact[] {
 }
 
 /** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */
-async function decided(context: Acting, bounty: Bounty, listing: Listing) {
+async function decided(context: Acting, bounty: Bounty, listing: Listing, earlier: readonly Fact[]) {
   const { recorded } = listing;
   const { journal, stage } = context;
   const keys = keyField();
@@ -132,6 +129,7 @@ async function decided(context: Acting, bounty: Bounty, listing: Listing) {
   reasons.value = (await journal.get<string>(draft)) ?? "";
   reasons.addEventListener("input", () => void journal.write(draft, reasons.value).catch(() => undefined)); // it is still shown
   const fields = [
+    ...(earlier.length > 0 ? [factList(earlier, "proofs warned")] : []),
     keys.place,
     element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table.place),
     ...unlistedNote(listing),

@@ -15,7 +15,7 @@ import {
   requireRecordedDelay,
   requireRevealPoint,
 } from "../src/acting.js";
-import { refuseDifferences, typed } from "./answers.js";
+import { refuseDifferences } from "./answers.js";
 import { detailOf, requireStatedDelay } from "./api.js";
 import { hubBounty, requireFinal, type Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
@@ -39,7 +39,7 @@ export interface Escrow {
 }
 
 /** This machine's clock; undefined where the chain's time is moved by hand. */
-export function clockOf({ settings }: Context): bigint | undefined {
+function clockOf({ settings }: Context): bigint | undefined {
   return settings.hasMovedTime ? undefined : BigInt(Math.floor(Date.now() / 1_000));
 }
 
@@ -79,7 +79,7 @@ export async function escrowsOf(context: Acting, page: Hex, reported: bigint | u
 
 async function listedBy({ api, account, stage }: Acting, page: Hex): Promise<readonly bigint[]> {
   const body = { query: FUNDED_QUERY, variables: { poster: account, page, first: MOST_LISTED } };
-  const { data } = await stage.until(() => typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))));
+  const { data } = await stage.until(() => answerOf(api.POST("/subgraph", { body })));
   const rows = (data as { bounties?: unknown } | null | undefined)?.bounties;
   const ids = Array.isArray(rows) ? rows.map((row: unknown) => String((row as { bounty_id?: unknown } | null)?.bounty_id)) : [""];
   if (ids.every((id) => /^\d{1,78}$/.test(id))) return ids.map(BigInt);
