@@ -12,8 +12,8 @@ and places there that nobody else can take. A call over a limit is 503 ``service
 answer is ``ChainUnavailable``: neither is ever "unauthorized".
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -80,8 +80,15 @@ class ContractWallets:
             raise _overloaded(is_failure=False)
 
     def ask(self, account: Address, digest: bytes, signature: bytes, network: Network | None = None) -> WalletAnswer:
-        """Return what the account's code answers about the signature over ``digest`` at the newest known block."""
-        with self._place(is_stranger=not self._is_accepted(account, network)):
+        """Return what the account's code answers about the signature over ``digest`` at the newest known block; 503 if
+        no place for a concurrent call is free.
+        """
+        with ExitStack() as places:
+            if not self._is_accepted(account, network):  # strangers use up only their own places, never everyone's
+                places.enter_context(self._places.hold("strangers", STRANGERS_AT_A_TIME))
+                if not self._budgets.take(OF_STRANGERS, "all").granted:
+                    raise _overloaded(is_failure=False)
+            places.enter_context(self._places.hold("all", MAX_AT_A_TIME, refusal=_overloaded(is_failure=True)))
             call = {"data": "0x" + validator_call(account, digest, signature).hex(), "gas": hex(CALL_GAS)}
             answer = self._first_answer(call, self._head())
             if answer is WalletAnswer.ACCEPTED and len(self._rpc.endpoints.all) > 1:
@@ -92,20 +99,6 @@ class ContractWallets:
 
     def _is_accepted(self, account: Address, network: Network | None) -> bool:
         return self._budgets.remembers(_accepted(account, network))
-
-    @contextmanager
-    def _place(self, *, is_stranger: bool) -> Iterator[None]:
-        """Hold one of the places for concurrent calls, or raise 503.
-
-        Strangers can use up only their own places, never everyone's, and that is no failure of the service.
-        """
-        with ExitStack() as held:
-            if is_stranger:
-                held.enter_context(self._places.hold("strangers", STRANGERS_AT_A_TIME))
-                if not self._budgets.take(OF_STRANGERS, "all").granted:
-                    raise _overloaded(is_failure=False)
-            held.enter_context(self._places.hold("all", MAX_AT_A_TIME, refusal=_overloaded(is_failure=True)))
-            yield
 
     def _first_answer(self, call: dict[str, str], head: BlockNumber) -> WalletAnswer:
         try:

@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from service_api.bounties.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, IS_SHOWN, SOURCE, TEXTS, has_tag
+from service_api.bounties.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, IS_SHOWN, SOURCE, TEXTS
 from service_api.bounties.rendering import block_of_change, facts_of, finality_of
 from service_api.bounties.searching import has_terms, terms
 from service_api.moderation.texts import page_notice, withheld_of
@@ -51,9 +51,8 @@ def list_bounties(facts: HubFacts, query: BountyQuery) -> BountyList:
     if query.guardian_address is not None:
         matches.append(_pinned(facts, query.guardian_address))
     found = _searched(facts, query)
-    if found.condition is not None:
-        matches.append(found.condition)
-    rows = _first(facts, query, matches, is_few=found.condition is not None)
+    matches += found.conditions
+    rows = _first(facts, query, matches, is_few=found.is_few)
     shown, total = rows[: query.limit], None if found.is_uncounted else _total(facts, query, matches)
     following = None
     if len(rows) > query.limit:
@@ -73,9 +72,10 @@ def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:
 class _Searched(NamedTuple):
     """What is known of a search before a bounty is read."""
 
-    condition: ColumnElement[bool] | None = None
-    """Whether a bounty has one of the pages with these words and this tag; None if more than ``MAX_COUNTED`` have
-    them, or nothing is asked of the page."""
+    conditions: Sequence[ColumnElement[bool]] = ()
+    """Whether a bounty's page has these words and this tag."""
+    is_few: bool = False
+    """Whether at most ``MAX_COUNTED`` pages have them."""
     is_uncounted: bool = False
     """Whether more bounties match than are counted: nothing but the page is asked about, and it leaves too many."""
 
@@ -87,7 +87,7 @@ def _searched(facts: HubFacts, query: BountyQuery) -> _Searched:
     """
     search = query.search or ""
     asked = [has_terms(search)] if terms(search) else []
-    asked += [] if query.tag is None else [has_tag(query.tag)]
+    asked += [] if query.tag is None else [TEXTS.tags.contains([query.tag])]
     if not asked:
         return _Searched()
     of_page = select(literal(True)).where(t.bounties.c.spec_commitment == TEXTS.spec_commitment, IS_SHOWN)
@@ -95,8 +95,9 @@ def _searched(facts: HubFacts, query: BountyQuery) -> _Searched:
     pages = select(TEXTS.spec_commitment).where(*asked, shown).limit(MAX_COUNTED + 1)
     found = facts.connection.execute(pages).scalars().all()
     if len(found) > MAX_COUNTED:
-        return _Searched(is_uncounted=query == _placed(query, search=query.search, tag=query.tag))
-    return _Searched(and_(t.bounties.c.spec_commitment == any_(literal(list(found), ARRAY(Text))), IS_SHOWN))
+        return _Searched(asked, is_uncounted=query == _placed(query, search=query.search, tag=query.tag))
+    is_one_of_them = t.bounties.c.spec_commitment == any_(literal(list(found), ARRAY(Text)))
+    return _Searched([is_one_of_them, IS_SHOWN], is_few=True)
 
 
 def _placed(query: BountyQuery, **asked: Any) -> BountyQuery:

@@ -8,7 +8,6 @@ from service_common.db import app
 from service_common.db import hub_index as t
 from sqlalchemy import ColumnElement, Numeric, and_, exists, literal
 
-from service_api.bounties.searching import has_terms
 from service_api.moderation.texts import is_page_shown
 
 AWARD: Final = t.bounties.c.escrow_amount - t.bounties.c.protocol_fee - t.bounties.c.guardian_fee
@@ -26,26 +25,15 @@ SOURCE: Final = (
 """A bounty with what is known of its end, too."""
 
 
-def has_tag(tag: str) -> ColumnElement[bool]:
-    """Return whether a page has this tag."""
-    return TEXTS.tags.contains([tag])
-
-
-TERMS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
-    "poster_address": lambda poster: t.bounties.c.poster == poster,
-    "search": has_terms,
-    "tag": has_tag,
-    "min_award": lambda least: literal(least, Numeric) <= AWARD,
-    "max_award": lambda most: literal(most, Numeric) >= AWARD,
-    "deadline_after": lambda moment: t.bounties.c.submission_deadline > moment,
-    "deadline_before": lambda moment: t.bounties.c.submission_deadline < moment,
-}
-"""Those that a bounty's terms and its page decide, for good."""
 FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "status": lambda status: IS_OPEN if status is BountyStatus.OPEN else IS_FINAL,
     "solver_address": lambda solver: exists().where(
         t.submissions.c.bounty_id == t.bounties.c.bounty_id, t.submissions.c.solver == solver
     ),
-    **TERMS,
+    "poster_address": lambda poster: t.bounties.c.poster == poster,
+    "min_award": lambda least: literal(least, Numeric) <= AWARD,
+    "max_award": lambda most: literal(most, Numeric) >= AWARD,
+    "deadline_after": lambda moment: t.bounties.c.submission_deadline > moment,
+    "deadline_before": lambda moment: t.bounties.c.submission_deadline < moment,
 }
-"""Those that depend neither on time nor on rosters."""
+"""Those that depend neither on time nor on rosters, and ask nothing of the page."""

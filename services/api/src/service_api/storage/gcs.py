@@ -151,10 +151,12 @@ class GcsStore:
 
         ``sha256`` is kept with the object as the uploader's claim; only ``verify`` makes it a fact.
         """
+        found = self._look(locator)
+        emptied = found.generation if found is not None and found.byte_length == 0 else 0
         headers = {
             "content-type": _CONTENT_TYPE,
             "x-goog-content-length-range": f"{byte_length},{byte_length}",
-            "x-goog-if-generation-match": str(self._emptied(locator)),
+            "x-goog-if-generation-match": str(emptied),
             "x-goog-meta-sha256": sha256[2:],
         }
         unique = {"upload": secrets.token_hex(8)}  # URLs signed within one second would be equal
@@ -166,9 +168,8 @@ class GcsStore:
 
     def stat(self, locator: str) -> ObjectInfo | None:
         """Return the stored object's facts now; None if nothing is there, or it was emptied."""
-        with _mapped("stat"):
-            blob = self._bucket.get_blob(locator, **self._limits)
-            return None if blob is None or blob.size == 0 else _info(blob)
+        found = self._look(locator)
+        return None if found is None or found.byte_length == 0 else found
 
     def read(self, info: ObjectInfo) -> Iterator[bytes]:
         """Yield the bytes of one generation in chunks of at most ``CHUNK_BYTES``; ``ObjectGone`` once it is
@@ -221,9 +222,10 @@ class GcsStore:
         while True:
             with _mapped("list"):
                 blob = next(blobs, None)
-            if blob is None:
+                found = None if blob is None else _info(blob)
+            if found is None:
                 return
-            yield _info(blob)
+            yield found
 
     def check(self) -> None:
         """Return if the bucket answers, and creates no object twice that it is to create once; for readiness.
@@ -254,11 +256,10 @@ class GcsStore:
         self._plain.close()
         self._client.close()
 
-    def _emptied(self, locator: str) -> int:
-        """Return the generation of the empty object at a locator; 0 if there is none, or if it is not empty."""
+    def _look(self, locator: str) -> ObjectInfo | None:
         with _mapped("stat"):
             blob = self._bucket.get_blob(locator, **self._limits)
-            return int(blob.generation) if blob is not None and blob.size == 0 else 0
+            return None if blob is None else _info(blob)
 
     def _signed(
         self, method: str, locator: str, lifetime: int, *, headers: Mapping[str, str] | None = None, **more: object
@@ -344,9 +345,6 @@ def _requesting() -> Any:
 
 
 def _info(blob: Any) -> ObjectInfo:
-    if blob.generation is None or blob.size is None or blob.time_created is None:
-        log.warning("storage_failed", action="describe", error="an object without generation, size or time")
-        raise ServiceError("storage_unavailable", "The artifact storage does not answer.")
     return ObjectInfo(
         locator=str(blob.name),
         generation=int(blob.generation),

@@ -1,7 +1,8 @@
 """Once a day: the recorded Submissions whose envelope or sealed bytes are not here.
 
 Each is a row of ``defects``, as work is whose bytes were found to be others. A row goes once bytes that were verified
-are in the place that a kept envelope names. Only the active Submissions of final blocks are looked at.
+are in the place that a kept envelope names. Only the active Submissions of final blocks are looked at. The bucket is
+listed once in a run: work that comes back meanwhile may count as missing until the next.
 """
 
 from typing import Any, Final
