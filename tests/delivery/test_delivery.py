@@ -60,9 +60,7 @@ def awarded(delivery: Delivery) -> tuple[BountyId, Envelope, Identity, Envelope]
     bounty_id = world.create()
     winner = delivery.submission(bounty_id, world.solver(1), identity)
     loser = delivery.submission(bounty_id, world.solver(2), Identity.generate())
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
+    world.decide(bounty_id, world.solver(1), winner.commitment())
     world.finalize()
     return bounty_id, winner, identity, loser
 
@@ -208,9 +206,7 @@ def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
     assert refusal(delivery.call(poster, retrieve, request)) == (503, "bounty_chain_state_unavailable")
     world.finalize()
     assert refusal(delivery.call(poster, retrieve, request)) == (400, "invalid_winning_solution_delivery")
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), envelope.commitment())
+    world.decide(bounty_id, world.solver(1), envelope.commitment())
     world.index()
     assert refusal(delivery.call(poster, retrieve, request)) == (503, "bounty_chain_state_unavailable")
     assert counted_failures() == failures, "the chain needs its time, whoever asks"
@@ -235,9 +231,7 @@ def test_sweep_deletes_only_losing_wraps(delivery: Delivery) -> None:
     for envelope, identity in ((winner, first), (loser, second)):
         assert delivery.wrap(1, envelope, identity).status_code == 201
     assert swept(delivery) == 0
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
+    world.decide(bounty_id, world.solver(1), winner.commitment())
     world.finalize()
     assert swept(delivery) == 1
     assert exists(delivery, bounty_id, winner)
@@ -251,9 +245,7 @@ def test_sweep_of_no_ending_deletes_nothing(delivery: Delivery, monkeypatch: pyt
     winner = delivery.submission(bounty_id, world.solver(1), identity)
     world.finalize()
     assert delivery.wrap(1, winner, identity).status_code == 201
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
+    world.decide(bounty_id, world.solver(1), winner.commitment())
     world.finalize()
     f = hub_index.finalizations
     with world.engine("service_indexer").begin() as connection:
