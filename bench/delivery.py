@@ -60,9 +60,7 @@ def _awarded(delivery: Delivery) -> tuple[BountyId, Envelope, Identity]:
     world, identity = delivery.world, Identity.generate()
     bounty_id = world.create()
     envelope = delivery.submission(bounty_id, world.solver(1), identity)
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), envelope.commitment())
+    world.decide(bounty_id, world.solver(1), envelope.commitment())
     world.finalize()
     return bounty_id, envelope, identity
 

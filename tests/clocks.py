@@ -10,10 +10,11 @@ from bounty_protocol.clock import SystemClock
 from bounty_protocol.types import UnixSeconds
 
 
+@dataclass
 class HandClock:
-    """Begins at 0 and moves when it is told to."""
+    """Moves when it is told to."""
 
-    time = 0.0
+    time: float = 0.0
 
     def now(self) -> UnixSeconds:
         return UnixSeconds(int(self.time))

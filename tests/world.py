@@ -175,6 +175,12 @@ class World:
         arguments = (bounty_id, 1, solver.address, to_bytes(commitment), to_bytes(random_commitment()))
         return self.contract.transact(guardian, "recordVerdict", *arguments)
 
+    def decide(self, bounty_id: BountyId, solver: Wallet, commitment: Bytes32) -> None:
+        """Have a quorum award a Submission at the reveal point."""
+        self.advance_to(self.reveal_at(bounty_id))
+        for number in (1, 2):
+            self.award(bounty_id, self.guardian(number), solver, commitment)
+
     def reject(self, bounty_id: BountyId, guardian: Wallet) -> TxReceipt:
         """Record a no_valid_submission Verdict."""
         arguments = (bounty_id, 2, "0x" + "00" * 20, bytes(32), to_bytes(random_commitment()))

@@ -65,9 +65,7 @@ def test_ended_bounty_has_record_or_reason(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
     commitment = world.submit(bounty_id, world.solver(1))
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), commitment)
+    world.decide(bounty_id, world.solver(1), commitment)
     world.index()
     early = service.get(f"/api/bounties/{bounty_id}").json
     assert early is not None

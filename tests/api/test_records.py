@@ -84,9 +84,7 @@ def awarded(world: World) -> BountyId:
     """An award whose block is not final yet."""
     bounty_id = world.create()
     commitment = world.submit(bounty_id, world.solver(1))
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), commitment)
+    world.decide(bounty_id, world.solver(1), commitment)
     world.index()
     return bounty_id
 

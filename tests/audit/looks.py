@@ -1,7 +1,6 @@
 """An auditor of a hand-made node, with a clock that only waiting moves."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from service_audit.http import HttpReply, Requests, Transport
@@ -9,29 +8,17 @@ from service_audit.look import AuditOptions, Auditor
 
 from tests.audit.logs import HUB, Written
 from tests.audit.node import NODE, HandMadeNode
+from tests.clocks import HandClock
 
 API: Final = "http://api"
 TX: Final = "0x" + "a" * 64
 HISTORY: Final = Written().deployed().created().submitted().judged(0).judged(1, tx_hash=TX).ended(tx_hash=TX)
 
 
-@dataclass
-class Clock:
-    """Seconds that pass only while somebody waits."""
-
-    seconds: float = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
-
-
-def auditor(transport: Transport, clock: Clock | None = None, **options: Any) -> Auditor:
+def auditor(transport: Transport, clock: HandClock | None = None, **options: Any) -> Auditor:
     """An auditor of what answers so, of this chain alone unless an API is named."""
-    clock = clock or Clock()
-    requests = Requests(transport, clock, clock.sleep)
+    clock = clock or HandClock()
+    requests = Requests(transport, clock.monotonic, clock.sleep)
     return Auditor(AuditOptions(NODE, HUB, **options), requests)
 
 

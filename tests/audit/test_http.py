@@ -24,26 +24,26 @@ from service_audit.http import (
 from service_audit.node import Node
 from service_audit.report import MAX_FOUND, MAX_SHOWN, Report, alike
 
-from tests.audit.looks import Clock
+from tests.clocks import HandClock
 from tests.raw_server import raw_server
 
 ENDLESS: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;"
 
 
-def requests(transport: Transport, clock: Clock | None = None) -> Requests:
-    clock = clock or Clock()
-    return Requests(transport, clock, clock.sleep)
+def requests(transport: Transport, clock: HandClock | None = None) -> Requests:
+    clock = clock or HandClock()
+    return Requests(transport, clock.monotonic, clock.sleep)
 
 
 def test_api__that_stays_busy__costs_a_bounded_time() -> None:
-    clock = Clock()
+    clock = HandClock()
     sent = requests(lambda *_: HttpReply(503, {"retry-after": "7"}, b"{}"), clock)
     for _ in range(20):
         try:
             assert sent.send("GET", "http://api/", None, {}).status == 503
         except Unread as error:
             assert "not asked" in str(error)
-    assert PATIENCE_SECONDS <= clock.seconds <= MAX_SILENT_SECONDS + PATIENCE_SECONDS
+    assert PATIENCE_SECONDS <= clock.time <= MAX_SILENT_SECONDS + PATIENCE_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,11 @@ def test_answer__in_an_encoding__is_not_read(head: bytes) -> None:
 
 
 def test_host__that_hangs__gets_no_more_requests() -> None:
-    clock = Clock()
+    clock = HandClock()
     waits = {"http://cuts/": 0.0, "http://hangs/": 40.0}
 
     def silent(_method: str, url: str, *_: object) -> HttpReply:
-        clock.seconds += waits[url]
+        clock.time += waits[url]
         raise Unread("nothing came")
 
     sent = requests(silent, clock)
@@ -159,10 +159,10 @@ def test_host_that_sends_too_much_is_asked_no_more(monkeypatch: pytest.MonkeyPat
 
 
 def test_look__whose_time_is_over__sends_nothing() -> None:
-    clock = Clock()
+    clock = HandClock()
     sent = requests(lambda *_: HttpReply(200, {}, b"{}"), clock)
     sent.begin(10.0)
-    clock.seconds = 10.0
+    clock.time = 10.0
     with pytest.raises(Unread, match="time of this look"):
         sent.send("GET", "http://api/", None, {})
 

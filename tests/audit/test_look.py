@@ -11,8 +11,9 @@ from service_audit.look import HICCUP_SECONDS, Auditor
 from service_audit.report import Report
 
 from tests.audit.logs import CHAIN, HUB, Written
-from tests.audit.looks import API, HISTORY, Clock, auditor, with_api
+from tests.audit.looks import API, HISTORY, auditor, with_api
 from tests.audit.node import HandMadeNode, Raw
+from tests.clocks import HandClock
 
 METHODS: Final = ("eth_chainId", "eth_getBlockByNumber", "eth_getLogs", "eth_call")
 NONSENSE: Final = {
@@ -86,19 +87,19 @@ def test_block_after_the_hubs_deployment_is_unread() -> None:
 
 
 def test_difference__of_less_than_a_minute__is_none() -> None:
-    clock = Clock()
+    clock = HandClock()
     node = HandMadeNode(HISTORY)
     cut = {"until": HICCUP_SECONDS - 1}
 
     def alter(_number: int, method: str, answer: bytes) -> bytes:
-        lies = method == "eth_call" and clock.seconds < cut["until"]
+        lies = method == "eth_call" and clock.time < cut["until"]
         return answer.replace(b"0x", b"0x01" + b"00" * 31) if lies else answer
 
     node.alter = alter
     assert auditor(node, clock).look_at_everything().found == []
-    clock.seconds, cut["until"] = 0.0, 1e9
+    clock.time, cut["until"] = 0.0, 1e9
     assert auditor(node, clock).look_at_everything().exit_code() == 1
-    assert clock.seconds > HICCUP_SECONDS
+    assert clock.time > HICCUP_SECONDS
 
 
 def test_breach__of_one_reading__is_read_again() -> None:

@@ -25,10 +25,10 @@ from service_audit.http import Requests, Transport
 from service_audit.look import AuditOptions, Auditor
 from service_audit.report import REQUIREMENTS, Report
 
-from tests.audit.looks import Clock
 from tests.audit.market import Market, indexed, played
 from tests.audit.planted import PLANTED
 from tests.audit.recorded import Recorded
+from tests.clocks import HandClock
 from tests.waiting import wait_until
 
 PROGRAM: Final = str(Path(sys.executable).parent / "service-audit")
@@ -37,8 +37,8 @@ METRICS: Final = 9469
 
 def looked(options: AuditOptions, transport: Transport) -> Report:
     """A look at everything that waits for nothing."""
-    clock = Clock()
-    return Auditor(options, Requests(transport, clock, clock.sleep)).look_at_everything()
+    clock = HandClock()
+    return Auditor(options, Requests(transport, clock.monotonic, clock.sleep)).look_at_everything()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from service_audit.output import Output
 from service_audit.report import REQUIREMENTS, Report
 from service_audit.watch import INTERVAL_SECONDS, WEEK_SECONDS, Metrics, Watch
 
-from tests.audit.looks import Clock
+from tests.clocks import HandClock
 
 
 class Looks:
@@ -41,10 +41,12 @@ def differing(*places: str, unread: bool = False) -> Report:
     return report
 
 
-def watch_of(looks: Any, clock: Clock | None = None) -> tuple[Watch, io.StringIO]:
+def watch_of(looks: Any, clock: HandClock | None = None) -> tuple[Watch, io.StringIO]:
     printed = io.StringIO()
     auditor: Auditor = looks
-    return Watch(auditor, Output(printed, True), Metrics(), lambda: None, clock or Clock(), lambda: 7.0), printed
+    return Watch(
+        auditor, Output(printed, True), Metrics(), lambda: None, (clock or HandClock()).monotonic, lambda: 7.0
+    ), printed
 
 
 def said(*reports: Report) -> list[str]:
@@ -83,11 +85,11 @@ def test_unseen_place_keeps_its_difference() -> None:
 
 
 def test_everything_is_looked_at_once_a_week() -> None:
-    clock = Clock()
+    clock = HandClock()
     looks = Looks(*(Report() for _ in range(4)))
     watch, _ = watch_of(looks, clock)
     for seconds in (0.0, INTERVAL_SECONDS, WEEK_SECONDS - 1, WEEK_SECONDS):
-        clock.seconds = seconds
+        clock.time = seconds
         watch.look()
     assert looks.kinds == ["forget", "everything", "news", "news", "forget", "everything"]
 

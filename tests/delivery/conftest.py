@@ -10,6 +10,7 @@ import pytest
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope
@@ -50,6 +51,15 @@ class Delivery:
         """One signed POST below the bounty's delivery path."""
         data = json.dumps(body).encode()
         return self.send(path, data, self.header(wallet, path, data))
+
+    def wrap(self, guardian: int, envelope: Envelope, identity: Identity, to: Identity | None = None) -> TestResponse:
+        """A Guardian's wrap of a Submission's key, to the world's delivery key unless another is named."""
+        body = {
+            "solver_address": envelope.solver_address,
+            "submission_commitment": envelope.commitment(),
+            "wrapped_key": sealed_box.wrap(identity, (to or self.world.delivery).public_key),
+        }
+        return self.call(self.world.guardian(guardian), f"/api/bounties/{envelope.bounty_id}/delivery/wrap", body)
 
     def send(self, path: str, data: bytes, header: str) -> TestResponse:
         """One POST with a header as it is."""

@@ -60,9 +60,7 @@ def awarded(delivery: Delivery) -> tuple[BountyId, Envelope, Identity, Envelope]
     bounty_id = world.create()
     winner = delivery.submission(bounty_id, world.solver(1), identity)
     loser = delivery.submission(bounty_id, world.solver(2), Identity.generate())
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
+    world.decide(bounty_id, world.solver(1), winner.commitment())
     world.finalize()
     return bounty_id, winner, identity, loser
 
@@ -82,10 +80,9 @@ def test_winning_key_reaches_the_poster(delivery: Delivery) -> None:
     retrieve, fresh = f"/api/bounties/{bounty_id}/delivery/retrieve", Identity.generate()
     poster, request = world.people.poster.wallet, {"poster_ephemeral_public_key": fresh.public_key}
     assert refusal(delivery.call(poster, retrieve, request)) == (404, "winning_solution_key_not_found")
-    body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
     assert exists(delivery, bounty_id, envelope) is False
-    assert delivery.call(world.guardian(3), wrap_path(bounty_id), body).status_code == 201
-    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 200
+    assert delivery.wrap(3, envelope, identity).status_code == 201
+    assert delivery.wrap(1, envelope, identity).status_code == 200
     assert exists(delivery, bounty_id, envelope) is True
     answer = delivery.call(poster, retrieve, request).json
     assert answer is not None
@@ -99,9 +96,8 @@ def test_winning_key_reaches_the_poster(delivery: Delivery) -> None:
 
 @pytest.mark.spec(287)
 def test_wrap__for_a_retired_key__still_opens(delivery: Delivery) -> None:
-    bounty_id, envelope, identity, _ = awarded(delivery)
-    body = body_for(envelope, sealed_box.wrap(identity, delivery.retired.public_key))
-    assert delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    _, envelope, identity, _ = awarded(delivery)
+    assert delivery.wrap(1, envelope, identity, delivery.retired).status_code == 201
 
 
 @pytest.mark.spec(82, 83, 87, 173, 174, 176, 187, 357)
@@ -144,16 +140,14 @@ def test_first_of_several_mistakes_is_answered(delivery: Delivery, name: str) ->
 
 def test_altered_envelope_is_not_trusted(delivery: Delivery) -> None:
     bounty_id, envelope, identity, loser = awarded(delivery)
-    body = body_for(envelope, sealed_box.wrap(identity, delivery.world.delivery.public_key))
-    assert delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    assert delivery.wrap(1, envelope, identity).status_code == 201
     delivery = delivery.restarted(delivery.world.delivery)  # which remembers nothing
     with delivery.world.engine("service_api").begin() as connection:
         rows = update(tables.submission_envelopes).where(
             tables.submission_envelopes.c.submission_commitment == envelope.commitment()
         )
         connection.execute(rows.values(content=loser.canonical_bytes()))
-    response = delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body)
-    assert refusal(response) == (500, "solver_submission_content_invalid")
+    assert refusal(delivery.wrap(1, envelope, identity)) == (500, "solver_submission_content_invalid")
     assert exists(delivery, bounty_id, envelope) is False
 
 
@@ -163,20 +157,17 @@ def test_altered_wrap_is_delivered_again(delivery: Delivery, monkeypatch: pytest
     monkeypatch.setattr("service_delivery.wraps.log", log)
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
-    body, fresh = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key)), Identity.generate()
-    retrieve, request = (
-        f"/api/bounties/{bounty_id}/delivery/retrieve",
-        {"poster_ephemeral_public_key": fresh.public_key},
-    )
-    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    retrieve, fresh = f"/api/bounties/{bounty_id}/delivery/retrieve", Identity.generate()
+    request = {"poster_ephemeral_public_key": fresh.public_key}
+    assert delivery.wrap(1, envelope, identity).status_code == 201
     for altered in (bytes(80), b"", base64.b64decode(sealed_box.wrap(Identity.generate(), world.delivery.public_key))):
         with world.engine("service_delivery").begin() as connection:
             connection.execute(update(wraps).values(wrapped_key=altered))
         assert exists(delivery, bounty_id, envelope) is False
         poster = world.people.poster.wallet
         assert refusal(delivery.call(poster, retrieve, request)) == (404, "winning_solution_key_not_found")
-        assert delivery.call(world.guardian(2), wrap_path(bounty_id), body).status_code == 201
-        assert delivery.call(world.guardian(3), wrap_path(bounty_id), body).status_code == 200
+        assert delivery.wrap(2, envelope, identity).status_code == 201
+        assert delivery.wrap(3, envelope, identity).status_code == 200
         assert exists(delivery, bounty_id, envelope) is True
         assert delivery.call(poster, retrieve, request).status_code == 200
         named = {"bounty_id": bounty_id, "submission_commitment": envelope.commitment()}
@@ -189,8 +180,7 @@ def test_altered_wrap_is_delivered_again(delivery: Delivery, monkeypatch: pytest
 def test_rows_the_hub_contradicts_give_no_key(delivery: Delivery, altered: str) -> None:
     world, stranger = delivery.world, delivery.world.solver(3)
     bounty_id, envelope, identity, _ = awarded(delivery)
-    body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
-    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    assert delivery.wrap(1, envelope, identity).status_code == 201
     change = {
         "poster": update(hub_index.bounties).values(poster=stranger.address),
         "winner": update(hub_index.finalizations).values(winner=stranger.address),
@@ -216,9 +206,7 @@ def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
     assert refusal(delivery.call(poster, retrieve, request)) == (503, "bounty_chain_state_unavailable")
     world.finalize()
     assert refusal(delivery.call(poster, retrieve, request)) == (400, "invalid_winning_solution_delivery")
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), envelope.commitment())
+    world.decide(bounty_id, world.solver(1), envelope.commitment())
     world.index()
     assert refusal(delivery.call(poster, retrieve, request)) == (503, "bounty_chain_state_unavailable")
     assert counted_failures() == failures, "the chain needs its time, whoever asks"
@@ -241,12 +229,9 @@ def test_sweep_deletes_only_losing_wraps(delivery: Delivery) -> None:
     loser = delivery.submission(bounty_id, world.solver(2), second)
     world.finalize()
     for envelope, identity in ((winner, first), (loser, second)):
-        body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
-        assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+        assert delivery.wrap(1, envelope, identity).status_code == 201
     assert swept(delivery) == 0
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
+    world.decide(bounty_id, world.solver(1), winner.commitment())
     world.finalize()
     assert swept(delivery) == 1
     assert exists(delivery, bounty_id, winner)
@@ -259,11 +244,8 @@ def test_sweep_of_no_ending_deletes_nothing(delivery: Delivery, monkeypatch: pyt
     bounty_id = world.create()
     winner = delivery.submission(bounty_id, world.solver(1), identity)
     world.finalize()
-    body = body_for(winner, sealed_box.wrap(identity, world.delivery.public_key))
-    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
+    assert delivery.wrap(1, winner, identity).status_code == 201
+    world.decide(bounty_id, world.solver(1), winner.commitment())
     world.finalize()
     f = hub_index.finalizations
     with world.engine("service_indexer").begin() as connection:
@@ -277,9 +259,10 @@ def test_sweep_of_no_ending_deletes_nothing(delivery: Delivery, monkeypatch: pyt
 
 def test_one_process_sweeps_and_survives_faults(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     faults, swept = [ChainUnavailable("silent"), RuntimeError("unknown")], list[int]()
+    engine = delivery.world.engine("service_delivery")
 
     def minutes() -> Iterator[bool]:
-        with locked(delivery.world.engine("service_delivery"), "delivery-sweep") as held:
+        with locked(engine, "delivery-sweep") as held:
             assert held
             yield False
         yield from (False, False, False, True)
@@ -290,6 +273,7 @@ def test_one_process_sweeps_and_survives_faults(delivery: Delivery, monkeypatch:
             raise faults.pop()
 
     passing = minutes()
+    monkeypatch.setattr(sweeping, "make_engine", lambda *_, **__: engine)
     monkeypatch.setattr(sweeping, "Event", lambda: SimpleNamespace(wait=lambda _: next(passing)))
     monkeypatch.setattr(sweeping, "Thread", lambda target, **_: SimpleNamespace(start=target))
     monkeypatch.setattr(sweeping, "sweep", sweep)

@@ -17,7 +17,7 @@ from service_delivery.keys import describe_keys, key_id
 from sqlalchemy import insert, select, update
 
 from tests.delivery.conftest import HOST, Delivery
-from tests.delivery.test_delivery import awarded, body_for, counted_failures, exists, refusal, wrap_path
+from tests.delivery.test_delivery import awarded, counted_failures, exists, refusal
 
 
 def rewrap(delivery: Delivery) -> int:
@@ -67,12 +67,7 @@ def test_rotation_loses_no_wrap(
     world, old, new = delivery.world, delivery.world.delivery, Identity.generate()
     bounty_id, envelope, identity, _ = awarded(delivery)
     retrieve, poster = f"/api/bounties/{bounty_id}/delivery/retrieve", world.people.poster.wallet
-    assert (
-        delivery.call(
-            world.guardian(1), wrap_path(bounty_id), body_for(envelope, sealed_box.wrap(identity, old.public_key))
-        ).status_code
-        == 201
-    )
+    assert delivery.wrap(1, envelope, identity).status_code == 201
 
     def opens(service: Delivery) -> bool:
         fresh = Identity.generate()
@@ -87,8 +82,7 @@ def test_rotation_loses_no_wrap(
     delivery.publish(new)
     assert served(ready) == new.public_key
     assert opens(ready)
-    late = body_for(envelope, sealed_box.wrap(identity, old.public_key))
-    assert ready.call(world.guardian(2), wrap_path(bounty_id), late).status_code == 200
+    assert ready.wrap(2, envelope, identity, old).status_code == 200
     before = stored(delivery)
     assert rewrap(delivery) == 1
     assert rewrap(delivery) == 0
@@ -99,10 +93,7 @@ def test_rotation_loses_no_wrap(
     world.advance_to(int(str(told["takes_wraps_until"])))
     world.finalize()
     assert described(delivery)[old.public_key]["may_be_destroyed"] is True
-    assert refusal(ready.call(world.guardian(2), wrap_path(bounty_id), late)) == (
-        400,
-        "invalid_winning_solution_delivery",
-    )
+    assert refusal(ready.wrap(2, envelope, identity, old)) == (400, "invalid_winning_solution_delivery")
     assert opens(delivery.restarted(new))
     assert int(str(told["takes_wraps_until"])) - int(str(told["retired_at"])) == KEY_GRACE_SECONDS
 
@@ -111,10 +102,7 @@ def test_rewrap_leaves_what_no_key_opens(
     delivery: Delivery,
 ) -> None:
     bounty_id, envelope, identity, _ = awarded(delivery)
-    wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
-    assert (
-        delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped)).status_code == 201
-    )
+    assert delivery.wrap(1, envelope, identity).status_code == 201
     with delivery.world.engine("service_delivery").begin() as connection:
         connection.execute(update(tables.wraps).values(wrapped_key=bytes(80), key_id="0x" + "11" * 8))
     before = stored(delivery)
@@ -122,17 +110,15 @@ def test_rewrap_leaves_what_no_key_opens(
     assert stored(delivery) == before
     assert described(delivery)["0x" + "11" * 8] == {"key_id": "0x" + "11" * 8, "state": "missing", "wraps": 1}
     assert not exists(delivery, bounty_id, envelope)  # so that it is listed as owed again, and handed over again
-    again = delivery.call(delivery.world.guardian(2), wrap_path(bounty_id), body_for(envelope, wrapped))
-    assert again.status_code == 201
+    assert delivery.wrap(2, envelope, identity).status_code == 201
     assert exists(delivery, bounty_id, envelope)
 
 
 def test_rewrap_of_more_than_one_batch_renews_all(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     world, old, new = delivery.world, delivery.world.delivery, Identity.generate()
     for _ in range(3):
-        bounty_id, envelope, identity, _ = awarded(delivery)
-        body = body_for(envelope, sealed_box.wrap(identity, old.public_key))
-        assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+        _, envelope, identity, _ = awarded(delivery)
+        assert delivery.wrap(1, envelope, identity).status_code == 201
     delivery.restarted(new, old)
     delivery.publish(new)
     monkeypatch.setattr(rotation, "BATCH", 2)
@@ -141,11 +127,8 @@ def test_rewrap_of_more_than_one_batch_renews_all(delivery: Delivery, monkeypatc
 
 
 def test_rewrap_command_counts_what_is_left(delivery: Delivery) -> None:
-    bounty_id, envelope, identity, _ = awarded(delivery)
-    wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
-    assert (
-        delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped)).status_code == 201
-    )
+    _, envelope, identity, _ = awarded(delivery)
+    assert delivery.wrap(1, envelope, identity).status_code == 201
     damaged = {"bounty_id": 0, "submission_commitment": "0x" + "00" * 32, "wrapped_key": bytes(80)}
     with delivery.world.engine("service_delivery").begin() as connection:
         row = {**damaged, "solver": f"0x{7:040x}", "key_id": key_id(delivery.world.delivery.public_key)}
@@ -212,13 +195,12 @@ def test_memory_with_keys_is_nobody_elses() -> None:
 
 def test_announced_key_takes_wraps_unserved(delivery: Delivery) -> None:
     old, new = delivery.world.delivery, Identity.generate()
-    bounty_id, envelope, identity, _ = awarded(delivery)
+    _, envelope, identity, _ = awarded(delivery)
     ready = delivery.restarted(new, old)
     delivery.announce(new)
     assert served(ready) == old.public_key
     assert {described(delivery)[key.public_key]["state"] for key in (old, new)} == {"current", "announced"}
-    early = body_for(envelope, sealed_box.wrap(identity, new.public_key))
-    assert ready.call(delivery.world.guardian(1), wrap_path(bounty_id), early).status_code == 201
+    assert ready.wrap(1, envelope, identity, new).status_code == 201
     assert rewrap(delivery) == 1  # to the one that is current
     delivery.world.await_publication()
     delivery.world.finalize()
@@ -231,14 +213,12 @@ def test_withdrawn_key_pauses_deliveries(
 ) -> None:
     old, new, world = delivery.world.delivery, Identity.generate(), delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
-    to_old = body_for(envelope, sealed_box.wrap(identity, old.public_key))
-    assert delivery.call(world.guardian(1), wrap_path(bounty_id), to_old).status_code == 201
+    assert delivery.wrap(1, envelope, identity).status_code == 201
     ready = delivery.restarted(new, old)
     delivery.withdraw(old)
     delivery.announce(new)
     for key in (old, new):
-        body = body_for(envelope, sealed_box.wrap(identity, key.public_key))
-        assert refusal(ready.call(world.guardian(2), wrap_path(bounty_id), body)) == (503, "delivery_unavailable")
+        assert refusal(ready.wrap(2, envelope, identity, key)) == (503, "delivery_unavailable")
     before = counted_failures()
     shown = ready.client.get("/api/deployment/delivery-key")
     assert refusal(shown) == (503, "delivery_unavailable")
@@ -254,11 +234,8 @@ def test_withdrawn_key_pauses_deliveries(
     alone = delivery.restarted(old)
     assert refusal(alone.client.get("/api/deployment/delivery-key")) == (503, "delivery_unavailable")
     assert counted_failures() == before + 1, "the next one is in effect, and its private key is not here"
-    assert refusal(alone.call(world.guardian(2), wrap_path(bounty_id), to_old)) == (503, "delivery_unavailable")
+    assert refusal(alone.wrap(2, envelope, identity, old)) == (503, "delivery_unavailable")
     ready = delivery.restarted(new, old)
     assert served(ready) == new.public_key
-    assert refusal(ready.call(world.guardian(2), wrap_path(bounty_id), to_old)) == (
-        400,
-        "invalid_winning_solution_delivery",
-    )
+    assert refusal(ready.wrap(2, envelope, identity, old)) == (400, "invalid_winning_solution_delivery")
     assert rewrap(delivery) == 1

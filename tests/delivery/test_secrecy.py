@@ -33,8 +33,7 @@ MALFORMED: list[object] = [
 @pytest.mark.spec(85, 183, 187)
 def test_malformed_fresh_key_seals_nothing(delivery: Delivery) -> None:
     bounty_id, envelope, identity, _ = awarded(delivery)
-    wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
-    delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
+    delivery.wrap(1, envelope, identity)
     retrieve, poster = f"/api/bounties/{bounty_id}/delivery/retrieve", delivery.world.people.poster.wallet
     for key in [*("0x" + digits for digits in LOW_ORDER + NOT_CANONICAL), *MALFORMED]:
         answer = delivery.call(poster, retrieve, {"poster_ephemeral_public_key": key})
@@ -52,8 +51,7 @@ def test_other_poster_is_forbidden(delivery: Delivery) -> None:
     other = world.people.solvers[2].wallet
     theirs = world.create(poster=other)
     world.finalize()
-    wrapped = sealed_box.wrap(identity, world.delivery.public_key)
-    delivery.call(world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
+    delivery.wrap(1, envelope, identity)
     request = {"poster_ephemeral_public_key": Identity.generate().public_key}
     answer = delivery.call(other, f"/api/bounties/{bounty_id}/delivery/retrieve", request)
     assert refusal(answer) == (403, "forbidden")
@@ -114,11 +112,9 @@ def test_wrap_waits_for_a_final_change(delivery: Delivery) -> None:
     world.finalize()
     envelope = delivery.submission(bounty_id, world.solver(1), identity)
     world.index()
-    body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
-    waiting = delivery.call(world.guardian(1), wrap_path(bounty_id), body)
-    assert refusal(waiting) == (503, "bounty_chain_state_unavailable")
+    assert refusal(delivery.wrap(1, envelope, identity)) == (503, "bounty_chain_state_unavailable")
     world.finalize()
-    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    assert delivery.wrap(1, envelope, identity).status_code == 201
 
 
 class Recorder:

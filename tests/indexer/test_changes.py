@@ -22,9 +22,7 @@ def awarded(world: World) -> int:
     """A bounty that was won."""
     bounty_id = world.create()
     work = world.submit(bounty_id, world.solver(1))
-    world.advance_to(world.reveal_at(bounty_id))
-    for number in (1, 2):
-        world.award(bounty_id, world.guardian(number), world.solver(1), work)
+    world.decide(bounty_id, world.solver(1), work)
     return bounty_id
 
 

@@ -166,6 +166,7 @@ def archives() -> dict[str, object]:
         ("the same name twice", _tar("x")[:1024] + _tar("x")),
         ("no file", bytes(1024)),
         ("cut before its end mark", whole[:-1024]),
+        ("half an end mark", whole[:-512] + b"x" * 512),
         ("cut inside a file", whole[:600]),
         ("bytes after its end mark", whole + b"x" * 512),
         ("a wrong checksum", b"y" + whole[1:]),

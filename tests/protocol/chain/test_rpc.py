@@ -92,7 +92,6 @@ def endpoint(body: bytes, status: int = 200) -> Iterator[str]:
 
 GOOD = json.dumps({"jsonrpc": "2.0", "id": 0, "result": "0x10"}).encode()
 BAD = [b"", b"<html>", b"[]", b'{"id":0}', b'{"id":7,"result":"0x1"}', b"null", b'{"id":0,"error":"text"}']
-BAD += [json.dumps({"id": 0, "error": {"code": 1, "message": "x" * PLAIN_BYTES}}).encode()]
 BAD += [b'{"id":0,"error":{"code":1e999}}', b'{"id":0,"error":{"code":NaN}}', b'{"id":0,"error":{"code":{}}}']
 
 
@@ -103,6 +102,13 @@ def test_malformed_answer_is_passed_over(body: bytes) -> None:
         with pytest.raises(ChainUnavailable) as caught:
             Rpc([bad]).call("eth_blockNumber")
     assert "secret-key" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("size", "kind"), [(PLAIN_BYTES // 2, RpcRefused), (PLAIN_BYTES, ChainUnavailable)])
+def test_error_that_is_too_long_is_no_refusal(size: int, kind: type[Exception]) -> None:
+    body = json.dumps({"id": 0, "error": {"code": 3, "message": "x" * size}}).encode()
+    with endpoint(body) as url, pytest.raises(kind):
+        Rpc([url]).call("eth_getLogs", {"blockHash": "0x" + "22" * 32})
 
 
 def test_refusal_has_revert_data_and_no_retry() -> None:

@@ -84,11 +84,6 @@ def test_file__with_a_stanza_of_another_kind__refused(kind: str) -> None:
     assert _failure(sealed) is Failure.AGE_RECIPIENTS_REFUSED
 
 
-def test_file__with_grease__ignored() -> None:
-    sealed = _file([Stanza("%.D-grease", ("x", "yz"), bytes(100)), _stanza(), Stanza("a-grease", (), b"")])
-    assert age.decrypt_bytes(sealed, [ONE], recipients=1) == b"data"
-
-
 FILE_KEY = seeded("file key")(16)
 
 

@@ -26,32 +26,16 @@ from bounty_protocol.crypto.beacon_info import (
     parse_info,
 )
 from bounty_protocol.crypto.failures import Failure, SealedDataError
-from bounty_protocol.types import UnixSeconds
 from hypothesis import given
 from hypothesis import strategies as st
 from py_arkworks_bls12381 import G1Point
 
+from tests.clocks import HandClock
 from tests.vectors.samples import BEACON
 
 ROUND_1 = "b55e7cb2d5c613ee0b2e28d6750aabbb78c39dcc96bd9d38c2c2e12198df95571de8e8e402a0cc48871c7089a2b3af4b"
 ROUND_123 = "b75c69d0b72a5d906e854e808ba7e2accb1542ac355ae486d591aa9d43765482e26cd02df835d3546d23c4b13e0dfc92"
 INFO = BEACON.info
-
-
-class Clock:
-    """A clock that a test owns."""
-
-    def __init__(self, now: int) -> None:
-        self.time = now
-
-    def now(self) -> UnixSeconds:
-        return UnixSeconds(self.time)
-
-    def monotonic(self) -> float:
-        return float(self.time)
-
-    def sleep(self, seconds: float) -> None:
-        self.time += int(seconds)
 
 
 class Relays:
@@ -86,7 +70,7 @@ def _says(status: int, value: object) -> Callable[[str], RelayAnswer]:
 
 def _client(now: int = 2_000_000_000, **relays: Callable[[str], RelayAnswer]) -> tuple[BeaconClient, Relays]:
     http = Relays(**relays)
-    return BeaconClient([f"https://{host}" for host in relays], INFO, http, Clock(now)), http
+    return BeaconClient([f"https://{host}" for host in relays], INFO, http, HandClock(now)), http
 
 
 # --- signatures

@@ -131,12 +131,6 @@ def test_identity_file_with_odd_line_ends_is_refused(text: str, odd: str) -> Non
         assert refusal.value.failure is Failure.CAPSULE_MALFORMED
 
 
-def test_capsule_before_its_round_does_not_open() -> None:
-    early = Beacon(POLICY.round - 1, BEACON.signature(POLICY.round - 1))
-    assert _refusal(beacon=early).failure is Failure.TIMELOCK_WRONG_ROUND
-    assert _refusal(beacon=replace(early, round=POLICY.round)).failure is Failure.BEACON_INVALID
-
-
 def test_check_before_the_round_says_what_it_can() -> None:
     assert check_capsule(SEALED, POLICY) == []
     assert "round" in check_capsule(SEALED, replace(POLICY, round=POLICY.round + 1))[0].message

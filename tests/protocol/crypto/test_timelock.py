@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from py_arkworks_bls12381 import G2Point, Scalar
 
-from tests.vectors.samples import BEACON, seeded, word
+from tests.vectors.samples import BEACON, seeded
 
 INFO = BEACON.info
 NINE = Beacon(9, BEACON.signature(9))
@@ -50,10 +50,6 @@ def test_signature_of_another_round_is_refused() -> None:
     assert _failure(SEALED, Beacon(8, BEACON.signature(8))) is Failure.TIMELOCK_WRONG_ROUND
     assert _failure(SEALED, Beacon(9, BEACON.signature(8))) is Failure.BEACON_INVALID
     assert _failure(SEALED, Beacon(9, b"\xc0" + bytes(47))) is Failure.BEACON_INVALID
-
-
-def test_file__of_another_chain__refused() -> None:
-    assert _failure(_file(Stanza("tlock", ("9", word("x")[2:]), BODY))) is Failure.TIMELOCK_WRONG_CHAIN
 
 
 @pytest.mark.parametrize(
