@@ -84,6 +84,17 @@ def away(_: Request) -> Reply:
     raise Lost
 
 
+@pytest.mark.parametrize(
+    ("body", "code"), [(b" \n", "reasons_unfinished"), (b"\xff\n", "verdict_body_malformed")], ids=["empty", "no text"]
+)
+def test_reasons_that_are_none_are_not_recorded(
+    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted, body: bytes, code: str
+) -> None:
+    (guardian.home / "body.md").write_bytes(body)
+    refused = guardian.run("guardian:verdict", judged.bounty, "no_valid_submission", "--unopened", "body.md", code=1)
+    assert (refused.last["code"], rpc.sent(), api.approvals()) == (code, 0, [])
+
+
 def test_award_of_unopened_work_needs_consent(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, judged: Submitted
 ) -> None:
