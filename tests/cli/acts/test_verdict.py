@@ -177,10 +177,19 @@ def test_verdict_beside_a_waiting_one_needs_replace(
     refused = home.run(*words, verdict_body(home, OTHER), code=1).last
     assert (refused["code"], rpc.sent()) == ("verdict_already_recorded", 1)
     assert "--replace" in str(refused["next_action"])
+    rpc.before = lambda method, _: {"result": "0x" + "00" * 32} if method == "eth_sendRawTransaction" else None
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        ran = home.run(*words, "--replace", verdict_body(home, OTHER), code=1)
+    assert (ran.last["code"], rpc.sent()) == ("transaction_pending", 2)
+    first = home.run(*words, verdict_body(home), code=1).last  # either may be the last one
+    assert (first["code"], rpc.sent()) == ("verdict_already_recorded", 2)
+    rpc.honest()
     other = home.run(*words, "--replace", verdict_body(home, OTHER)).last
     assert other["event"] == "guardian_verdict.recorded"
+    sent = rpc.sent()
     again = home.run(*words, verdict_body(home), code=1).last
-    assert (again["code"], rpc.sent()) == ("verdict_already_recorded", 2)
+    assert (again["code"], rpc.sent()) == ("verdict_already_recorded", sent)
 
 
 def test_verdict_beside_another_machines_waits(
