@@ -1,4 +1,4 @@
-"""Everything that is shown of one bounty, in one statement: once to the database and back, and one moment of it."""
+"""What the API shows of one bounty, in one statement: once to the database and back, and one moment of it."""
 
 from dataclasses import dataclass
 from typing import Any, Final
