@@ -86,9 +86,6 @@ class Budget:
         return replace(self, name=f"{self.name}/48", amount=self.amount * SITE_SHARE)
 
 
-_FACT: Final = Budget("remembered", 1, 1)
-
-
 @dataclass(frozen=True, slots=True)
 class BudgetState:
     """A budget after a request: whether it was granted, what is left, and the seconds until there is more."""
@@ -104,7 +101,8 @@ class Budgets:
 
     def __init__(self, clock: Clock, redis: Redis | None = None) -> None:
         self._clock, self._redis = clock, redis
-        self._own, self._facts = _Counts(clock), _Counts(clock)
+        self._own = _Counts(clock)
+        self._facts = _Facts(clock)
         self._shared = (
             SlidingWindowCounterRateLimiter(RedisStorage("redis://", connection_pool=redis.connection_pool))
             if redis is not None
@@ -138,14 +136,13 @@ class Budgets:
         self._spend(budget, network.name, cost)
 
     def remember(self, fact: str, seconds: int) -> None:
-        """Remember a fact for a while: in this process as a budget of one that is used up, in the others by Redis."""
-        self._facts.ask(replace(_FACT, seconds=seconds), fact, 1)
+        """Remember a fact for a while: in this process, and in the others by Redis."""
+        self._facts.note(fact, seconds)
         self._of_redis(lambda redis: redis.set(f"remembered:{fact}", 1, ex=seconds))
 
     def remembers(self, fact: str) -> bool:
         """Return whether the fact is still remembered; False if only Redis knew it and does not answer."""
-        is_kept = not self._facts.ask(_FACT, fact, 0).granted
-        return is_kept or bool(self._of_redis(lambda redis: redis.exists(f"remembered:{fact}")))
+        return self._facts.has(fact) or bool(self._of_redis(lambda redis: redis.exists(f"remembered:{fact}")))
 
     def _spend(self, budget: Budget, holder: str, cost: int) -> None:
         if not self.take(budget, holder, cost).granted and (left := self.take(budget, holder, 0).left):
@@ -197,3 +194,22 @@ class _Counts:
                     self._kept.popitem(last=False)
         left = budget.amount - taken if granted else 0
         return BudgetState(budget, granted, left, max(1, math.ceil(ends - now)))
+
+
+class _Facts:
+    """What this process knows for a while, at most ``MAX_COUNTS``."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._until: OrderedDict[str, float] = OrderedDict()
+
+    def note(self, fact: str, seconds: int) -> None:
+        with self._lock:
+            self._until.pop(fact, None)
+            self._until[fact] = self._clock.monotonic() + seconds
+            if len(self._until) > MAX_COUNTS:
+                self._until.popitem(last=False)
+
+    def has(self, fact: str) -> bool:
+        return self._until.get(fact, float("-inf")) > self._clock.monotonic()
