@@ -15,7 +15,7 @@ from bounty_protocol.domain.reading import FieldReader
 from bounty_protocol.domain.shorthand import read_amount, read_moment, read_span, strictly
 from bounty_protocol.domain.tags import MAX_TAG, MAX_TAGS, TAG_PATTERN, parse_tag
 from bounty_protocol.errors import Issue, ServiceError
-from bounty_protocol.types import TokenAmount, UnixSeconds, parse_amount, parse_decimal, parse_unix_seconds
+from bounty_protocol.types import MAX_INT64, TokenAmount, UnixSeconds, parse_amount, parse_decimal, parse_unix_seconds
 
 VERSION: Final = 1
 MAX_TITLE: Final = 200
@@ -74,7 +74,7 @@ def _positive_amount(text: str) -> TokenAmount:
 
 
 def _positive_seconds(text: str) -> UnixSeconds:
-    if parse_decimal(text) == 0:
+    if not 0 < parse_decimal(text) <= MAX_INT64:
         raise ValueError("must be a whole number of seconds above zero")
     return parse_unix_seconds(text)
 
