@@ -390,8 +390,9 @@ def begin_due(redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> lis
 
 
 def _note_end(redis: Redis, job: Periodic, *, well: bool) -> None:
-    """Note for how long a job that ended or has nothing to do pauses."""
-    seconds = job.every_seconds if well else max(1, min(FAILURE_SECONDS, job.every_seconds))
+    """Note for how long a job that ended or has nothing to do pauses; one that failed begins again sooner."""
+    soon = max(FAILURE_SECONDS, job.every_seconds // 24)
+    seconds = job.every_seconds if well else max(1, min(soon, job.every_seconds))
     if seconds:
         with suppress(RedisError):  # it is begun again sooner
             redis.set(_rests_key(job.job_id), 1, ex=seconds)
