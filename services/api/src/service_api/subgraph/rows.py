@@ -178,7 +178,7 @@ def _below(
         fields, parents = _fields(info), {row[shared] for row in of.rows}
         c, columns = entity.rows.c, _columns(entity, fields)
         if is_list:
-            # A page for each parent, so that one with a million rows below it costs no more than its page.
+            # A page for each parent, so that one with rows of a million accounts below it costs no more than its page.
             first, skip, conditions, order = _page(kind, arguments)
             keys = func.unnest(sql_cast(list(parents), ARRAY(BigInteger))).label("key")
             above = select(keys).order_by(keys).subquery("above")
