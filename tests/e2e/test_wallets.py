@@ -219,11 +219,11 @@ def submit(cast: Cast, browser: Browser, funded: Funded, wallet: TestWallet | st
     page = opened(cast, browser, wallet, path_of(funded))
     page.begin("Submit work")
     page.wait("Directory with the work")
+    page.read_slowly()  # pressed before they were looked through, secrets were sealed unasked
     page.tree("Directory with the work", work)
-    shown = page.wait("What will be sealed")
-    assert "would read them: .env" in shown
     page.press("Seal it")
     page.wait_alert("Files that look like secrets would be sealed")
+    assert "would read them: .env" in page.wait("What will be sealed")
     page.check()
     page.do("tick", label="Seal these, too")
     page.press("Seal it")

@@ -154,6 +154,10 @@ class Page:
         """Choose a directory."""
         self.do("tree", label=label, files=files_below(directory))
 
+    def read_slowly(self) -> None:
+        """Have files take long to be read."""
+        self.do("read_slowly")
+
     def saved(self, text: str) -> bytes:
         """The bytes that the link with this text saves."""
         return base64.b64decode(self.do("saved", text=text))

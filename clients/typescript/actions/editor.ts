@@ -147,7 +147,8 @@ export class Editor {
     const filled = this.#filled;
     for (const [name, list] of this.#lists) {
       const typed = this.#wrongAsTyped(name, filled);
-      const texts = typed === undefined ? (this.#refused.get(name) ?? []) : [typed];
+      const refused = filled.finished === "" || name === "finished" ? (this.#refused.get(name) ?? []) : [];
+      const texts = typed === undefined ? refused : [typed];
       list.replaceChildren(...texts.map((each) => element("li", {}, each)));
       if (texts.length > 0) openFold(list);
       this.#fields[name].setAttribute("aria-invalid", String(texts.length > 0));
@@ -156,10 +157,13 @@ export class Editor {
     this.#sums.replaceChildren(factList(outlookOf(this.#desk, filled), "totals"));
   }
 
-  /** Says what is wrong with a field as it is typed; nothing of one that is empty, or replaced by a finished page. */
+  /**
+   * Says what is wrong with a field as it is typed; nothing of one that is empty or replaced by a finished page, nor of the
+   * deadline, whose year is another one with each digit.
+   */
   #wrongAsTyped(name: keyof Filled, filled: Filled): string | undefined {
     const { token, bounds } = this.#desk;
-    if (filled.finished !== "" || this.#fields[name].value.trim() === "") return undefined;
+    if (filled.finished !== "" || name === "deadline" || this.#fields[name].value.trim() === "") return undefined;
     const wrong = missing(filled, token).map((issue) => placed(issue, 0)).find((found) => found?.field === name);
     if (wrong !== undefined) return wrong.text;
     const escrow = name === "escrow" ? escrowOf(filled.escrow, token) : undefined;

@@ -158,9 +158,12 @@ async function keptOf(context: Acting, bounty: Bounty): Promise<Sealed | undefin
 async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<readonly ChosenFile[]> {
   const agreed = element("input", { type: "checkbox" });
   const shown = element("div");
-  let secrets: readonly string[] = [];
+  let looked: Promise<readonly string[]> = Promise.resolve([]);
   const field = directoryField(async (files) => {
-    secrets = await likelySecrets(files);
+    agreed.checked = false;
+    const look = (looked = likelySecrets(files));
+    const secrets = await look.catch(() => undefined); // what cannot be read is refused with the rest, below
+    if (secrets === undefined || look !== looked) return; // others were chosen meanwhile
     const sized = files.map(({ path, content }) => ({ path, size: content.size }));
     const names = secrets.slice(0, 10).map((path) => printable(path));
     const warning = t`These files look like secrets, and the Guardians and the Poster would read them: ${names.join(", ")}.`;
@@ -174,7 +177,7 @@ async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<read
   const fields = [field.place, shown, element("p", { class: "muted" }, whose)];
   return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
     const files = field.files();
-    if (secrets.length === 0 || agreed.checked) return files;
+    if ((await looked).length === 0 || agreed.checked) return files;
     throw new ServiceError("secrets_not_confirmed", t`Files that look like secrets would be sealed with the rest.`, {
       nextAction: t`Remove them from the directory and choose again, or tick the box.`,
     });

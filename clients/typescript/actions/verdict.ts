@@ -41,7 +41,8 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
   stage.say(t`Reading the Submissions.`);
   const listing = await listingOf(context, bounty);
   const held = (): Promise<Held> => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
-  const { named, reasons } = await decided(context, bounty, listing, replaced(await held()));
+  const earlier = replaced(await held());
+  const { named, reasons } = await decided(context, bounty, listing, earlier);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
   const facts: Fact[] = [
@@ -49,7 +50,7 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
     [t`Your Verdict`, named === undefined ? t`no valid Submission` : t`awards ${submissionName(named)}`],
     ...(named === undefined ? [] : [[t`The Submission`, t`${named.commitment} of ${named.solver}`] as const]),
   ];
-  await publishReasons(context, bounty, document, commitment, [...facts, [t`Your reasons`, reasons.trim()]]);
+  await publishReasons(context, bounty, document, commitment, [...earlier, ...facts, [t`Your reasons`, reasons.trim()]]);
   const winner = named && { solver: named.solver, submissionCommitment: named.commitment };
   await carryOut(context, {
     act: verdictAct(settings.deployment.hubAddress, bounty.id, account, winner, commitment),

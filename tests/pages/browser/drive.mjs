@@ -392,6 +392,16 @@ const commands = {
   async tree({ found, label, files }) {
     await put(found.page, label, { files });
   },
+  /** Makes reading the begin of a file take long. */
+  async read_slowly({ found }) {
+    await found.page.evaluate(() => {
+      const { text } = Blob.prototype;
+      Blob.prototype.text = async function () {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return text.call(this);
+      };
+    });
+  },
   /** The bytes behind the link with this text, in base64. */
   async saved({ found, text }) {
     const link = await found.page.waitForSelector(`::-p-xpath(//a[@download][normalize-space(.)=${quoted(text)}])`);
