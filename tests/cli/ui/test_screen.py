@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId
-from service_cli.queries.events import ShownBounty
+from service_cli.queries.events import ListedBounty, ShownBounty
 from service_cli.ui.event import Event
 from service_cli.ui.screen import Screen
 from service_cli.ui.text import Token
@@ -69,6 +69,27 @@ def test_page_of_a_stranger_stands_behind_bars() -> None:
     begin = lines.index("| # Pay me")
     assert all(line.startswith("|") for line in lines[begin:])
     assert not any(DRIVING.search(line) for line in lines)
+
+
+def test_columns_stand_in_the_order_of_their_shape() -> None:
+    """A bounty without Submissions lacks a column that the next one has."""
+    items = [replace(sample_bounty.item(), bounty_id=BountyId(10 + n), active_submission_count=n) for n in (0, 2)]
+    listed = [ListedBounty(to_json(each)) for each in items]
+    titles, *rows = shown(*listed).splitlines()
+    assert titles.split() == ["Bounty", "Award", "Work", "State", "Until", "Title"]
+    assert [row.split()[0] for row in rows] == ["10", "12"]
+
+
+def test_words_of_a_verdict_stand_behind_bars_alone() -> None:
+    sample = {**dict(samples())["bounty_show.verdict"], "document": "# Reasons\nPay me."}
+    text = shown(made("bounty_show.verdict", sample))
+    assert [line for line in text.splitlines() if "Pay me" in line] == ["| Pay me."]
+
+
+def test_path_stays_whole_to_be_copied() -> None:
+    path = f"/home/solver/submissions/winning-submission/1/0x{'ab' * 32}"
+    sample = {**dict(samples())["open_winning_submission.artifact_opened"], "output_dir": path}
+    assert path in shown(made("open_winning_submission.artifact_opened", sample), columns=60)
 
 
 @pytest.fixture

@@ -70,6 +70,7 @@ class ShownVerdict(Event):
     SHOWN: ClassVar[str] = (
         "bounty_id, guardian_address, kind, solver_address, submission_commitment, report_commitment, code, document"
     )
+    HIDES: ClassVar[tuple[str, ...]] = ("more",)
     OPEN: ClassVar[bool] = True
     bounty_id: BountyId
     guardian_address: Address

@@ -98,8 +98,11 @@ class Screen:
             self._console.print()
         self._begun, self._had_facts = True, has_facts
         if said:
-            first, space, more = said.partition(" ")
-            self._console.print(Text.assemble((first, _STYLES.get(first, "")), space, more))
+            first = said.partition(" ")[0]
+            lines = wrap(said, self._console.width, break_long_words=False, break_on_hyphens=False)
+            text = "\n".join(lines)  # a path stays whole, to be copied
+            styled = Text.assemble((first, _STYLES.get(first, "")), text.removeprefix(first))
+            self._console.print(styled, soft_wrap=True)
         self._labelled([fact for fact in facts if not fact.rows])
         for fact in facts:
             if fact.rows:
@@ -143,7 +146,11 @@ class Screen:
         from rich.table import Table
         from rich.text import Text
 
-        titles = list(dict.fromkeys(fact.label for row in rows for fact in row))
+        titles: list[str] = []
+        for row in rows:  # a row has only fields with a value, in the order of its shape
+            for at, fact in enumerate(row):
+                if fact.label not in titles:
+                    titles.insert(titles.index(row[at - 1].label) + 1 if at else 0, fact.label)
         table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
         for title in titles:
             table.add_column(title, overflow="fold", no_wrap=title != titles[-1])
@@ -162,8 +169,10 @@ class Screen:
         lines = document[:_MOST_OF_A_DOCUMENT].splitlines()
         for line in lines[:_MOST_LINES]:
             shown = printable(line.expandtabs(4), len(line) + 1).rstrip()
-            for piece in wrap(shown, max(20, self._console.width - 2), drop_whitespace=False) or [""]:
-                self._console.print(Text.assemble(("|", "dim"), f" {piece.rstrip()}".rstrip()), soft_wrap=True)
+            pieces = wrap(shown, max(20, self._console.width - 2), drop_whitespace=False) or [""]
+            for at, piece in enumerate(pieces):
+                said = piece.strip() if at else piece.rstrip()
+                self._console.print(Text.assemble(("|", "dim"), f" {said}".rstrip()), soft_wrap=True)
 
     def _sentence(self, event: "Event") -> str:
         template = event.says()
