@@ -392,7 +392,7 @@ const commands = {
   async tree({ found, label, files }) {
     await put(found.page, label, { files });
   },
-  /** Makes reading the begin of a file take long. */
+  /** Makes reading files as text take long. */
   async read_slowly({ found }) {
     await found.page.evaluate(() => {
       const { text } = Blob.prototype;
