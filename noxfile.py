@@ -7,6 +7,7 @@ it needs, and no other: ``STACK``, ``TESTS``, ``TYPES``, ``LINT`` and ``ASSURANC
 import fcntl
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -51,6 +52,8 @@ CHECKS = ["tests", "contracts", "types", "docs", "fresh", "lint"]
 WORKERS = str((os.cpu_count() or 2) + 1)
 SHARED = ("-n", WORKERS, "--dist", "loadscope", "--no-loadscope-reorder")
 """One more than there are cores: tests wait for servers and browsers for a part of their time."""
+ELSEWHERE = tuple(f"--ignore=tests/{name}" for name in ("contracts", "docs", "drills"))
+"""Tests that run in other sessions, or at night alone."""
 PROOFS = "--match-contract Proofs --forge-build-out out/proofs --loop 5 --solver-timeout-assertion 60000"
 
 
@@ -72,6 +75,23 @@ cr-report --surviving-only --show-diff session.sqlite
 cr-rate --fail-over 5 session.sqlite
 """
 """Small changes to a copy of the package that verifies requests: its tests have to notice all but 5 of 100."""
+BY_DAY = shlex.join(("tests", "-m", "not nightly", *ELSEWHERE, *SHARED))
+ORDERS = f"""
+unset SERVICE_CAMPAIGN
+for seed in 1 2 3 4 5 6 7 8 9 10; do
+    pytest {BY_DAY} --random-order-bucket=module --random-order-seed=$seed
+done
+"""
+"""The session ``tests`` ten times, its modules and their tests in an order of chance."""
+FIGURES = f"""
+unset SERVICE_CAMPAIGN
+coverage erase
+coverage run -m pytest {BY_DAY}
+coverage combine --quiet
+coverage json --quiet
+python tools/figures.py > .local/figures.json
+"""
+"""The session ``tests`` once, for the branches that it takes, and what else can be counted."""
 FIREFOX = """
 SERVICE_FIREFOX=$(command -v firefox-esr || command -v firefox)
 export SERVICE_FIREFOX
@@ -95,6 +115,8 @@ NIGHTLY = {
     "index": ("pytest", "tests/indexer"),
     "client": ("pytest", "tests/cli/plays"),
     "pages": ("pytest", "tests/pages", "tests/e2e"),
+    "orders": ("/bin/sh", "-ec", ORDERS),
+    "figures": ("/bin/sh", "-ec", FIGURES),
     "outages": ("pytest", "tests/drills"),
     "formats": ("pytest", "tests/protocol", "tests/common"),
     "services": ("pytest", "tests/api", "tests/reviewer", "tests/delivery", "tests/hostile"),
@@ -241,8 +263,7 @@ for name in PARTS:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test but those of the night and of other sessions; what follows -- goes to pytest, such as paths."""
-    others = [f"--ignore=tests/{name}" for name in ("contracts", "docs", "drills")]
-    pytest(session, "tests", *others, *SHARED)
+    pytest(session, "tests", *ELSEWHERE, *SHARED)
 
 
 @nox.session
