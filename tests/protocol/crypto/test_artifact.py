@@ -275,5 +275,5 @@ def test_full_disk_leaves_nothing_sealed(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(work), CONTENT.public_key, str(tmp_path / "x/a.age")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("output_refused\n", "")
+    assert done.stdout == "output_refused\n", done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["work"]
