@@ -2,12 +2,13 @@
 
 import io
 from collections.abc import Callable
+from random import Random
 
 import pyrage
 import pytest
 from bounty_protocol.crypto import age
 from bounty_protocol.crypto.age_header import MAX_HEADER_BYTES, Stanza, encode_base64
-from bounty_protocol.crypto.age_stream import CHUNK
+from bounty_protocol.crypto.age_stream import CHUNK, Block
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from hypothesis import given, settings
@@ -69,13 +70,27 @@ def test_blocks_of_any_size_make_the_same_file(sizes: list[int]) -> None:
 
 
 def test_file__read_in_short_reads__opens() -> None:
-    class Trickle(io.BytesIO):
-        def read(self, size: int | None = -1, /) -> bytes:
-            return super().read(min(size or 0, 1_000))
+    class Trickle:
+        def __init__(self, data: bytes) -> None:
+            self._whole = io.BytesIO(data)
+            self.readline = self._whole.readline
+
+        def readinto(self, memory: memoryview, /) -> int:
+            return self._whole.readinto(memory[:1_000])
 
     data = seeded("plain")(CHUNK + 5)
     sealed = age.encrypt_bytes(data, [ONE.public_key])
     assert b"".join(age.decrypt(Trickle(sealed), [ONE], recipients=1)) == data
+
+
+def test_block_that_somebody_still_reads_keeps_its_bytes() -> None:
+    class Sink(list[Block]):
+        write = list.append
+
+    data, sealed = Random("plain").randbytes(70 * CHUNK), Sink()
+    age.encrypt([data], sealed, [ONE.public_key])
+    opened = list(age.decrypt(io.BytesIO(b"".join(sealed)), [ONE], recipients=1))
+    assert b"".join(opened) == data
 
 
 @pytest.mark.parametrize("kind", ["piv-p256", "yubikey", "tlock", "scrypt", "x25519", "X25519x"])

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import Final, TypeVar
 
 from bounty_protocol.crypto.artifact import open_artifact
 from bounty_protocol.crypto.beacon_info import BeaconInfo
@@ -124,7 +125,7 @@ def check_envelope(chain: ChainClient, submission: Submission, state: BountyStat
 
 
 @contextmanager
-def fetched_ciphertext(submission: Submission) -> Iterator[Path | IO[bytes]]:
+def fetched_ciphertext(submission: Submission) -> Iterator[Path | BufferedIOBase]:
     """Open the ciphertext: a local one is checked while it is opened, a downloaded one before.
 
     A download that is interrupted is kept, and continued by the next run.

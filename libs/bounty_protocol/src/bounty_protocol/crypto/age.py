@@ -53,7 +53,7 @@ def encrypt(
     encrypt_payload(blocks, sink, stanzas, file_key, randomness=randomness)
 
 
-def decrypt(source: Readable, identities: Sequence[Identity], *, recipients: int) -> Iterator[bytes]:
+def decrypt(source: Readable, identities: Sequence[Identity], *, recipients: int) -> Iterator[memoryview]:
     """Open an age file that must have exactly ``recipients`` X25519 stanzas, with the first identity that fits.
 
     The header is read and checked before this returns; the chunks follow lazily.
@@ -86,10 +86,10 @@ def encrypt_payload(
     encrypt_chunks(blocks, sink, payload_key(file_key, nonce))
 
 
-def decrypt_payload(source: Readable, header: AgeHeader, file_key: bytes) -> Iterator[bytes]:
+def decrypt_payload(source: Readable, header: AgeHeader, file_key: bytes) -> Iterator[memoryview]:
     """Check the header's MAC, then yield the payload's chunks."""
     header.check_mac(file_key)
-    nonce = read_fully(source, NONCE)
+    nonce = bytes(read_fully(source, memoryview(bytearray(NONCE))))
     if len(nonce) != NONCE:
         raise SealedDataError(Failure.AGE_TRUNCATED, "the age file ends before its payload")
     return decrypt_chunks(source, payload_key(file_key, nonce))

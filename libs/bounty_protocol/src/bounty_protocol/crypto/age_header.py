@@ -30,8 +30,8 @@ _MAC_LINE: Final = re.compile(rb"--- ([A-Za-z0-9+/]{43})\n")
 class Readable(Protocol):
     """A binary source with lines, such as an open file or ``BytesIO``."""
 
-    def read(self, size: int, /) -> bytes:
-        """Read at most ``size`` bytes; none at the end."""
+    def readinto(self, memory: memoryview, /) -> int:
+        """Read into memory, as much as it has room for at most; return how many bytes, 0 at the end."""
 
     def readline(self, size: int, /) -> bytes:
         """Read the next line with its line feed, cut at ``size`` bytes."""

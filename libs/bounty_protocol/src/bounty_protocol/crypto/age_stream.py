@@ -6,7 +6,7 @@ moved chunks (``age_tampered``), missing ones (``age_truncated``), bytes after t
 empty payload (``age_malformed``; never written either).
 """
 
-import itertools
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
@@ -21,8 +21,6 @@ TAG: Final = 16
 NONCE: Final = 16
 GATHERED: Final = 16
 """Chunks that are read and passed on together: large blocks cost less to read, to write and to hash."""
-KEPT: Final = 3
-"""How many later blocks a sink may take while it still reads one."""
 _SEALED_BLOCK: Final = GATHERED * (CHUNK + TAG)
 Block = bytes | bytearray | memoryview
 
@@ -30,15 +28,15 @@ Block = bytes | bytearray | memoryview
 class CiphertextSource(Protocol):
     """Where ciphertext comes from."""
 
-    def read(self, size: int, /) -> bytes:
-        """Read at most ``size`` bytes; none at the end."""
+    def readinto(self, memory: memoryview, /) -> int:
+        """Read into memory, as much as it has room for at most; return how many bytes, 0 at the end."""
 
 
 class Sink(Protocol):
     """Where ciphertext goes."""
 
     def write(self, data: Block, /) -> object:
-        """Write the whole block. The memory may be reused once ``KEPT`` later blocks were taken."""
+        """Write the whole block. It stays as it is for as long as there is a view of it."""
 
 
 def payload_key(file_key: bytes, nonce: bytes) -> bytes:
@@ -48,7 +46,7 @@ def payload_key(file_key: bytes, nonce: bytes) -> bytes:
 
 def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
     """Encrypt a sequence of blocks of any size. The blocks must not all be empty."""
-    cipher, outputs = ChaCha20Poly1305(key), _outputs()
+    cipher, outputs = ChaCha20Poly1305(key), _memory()
     output, filled = next(outputs), 0
     for counter, (chunk, last) in enumerate(_rechunked(blocks)):
         end = filled + len(chunk) + TAG
@@ -59,52 +57,76 @@ def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
             output, filled = next(outputs), 0
 
 
-def decrypt_chunks(source: CiphertextSource, key: bytes) -> Iterator[bytes]:
+def decrypt_chunks(source: CiphertextSource, key: bytes) -> Iterator[memoryview]:
     """Yield each authenticated chunk; raise at the first that is not, or at the end without a proper last one."""
-    cipher = ChaCha20Poly1305(key)
+    cipher, outputs = ChaCha20Poly1305(key), _memory()
+    output, filled = next(outputs), 0
     for counter, (sealed, last) in enumerate(_sealed_chunks(source)):
         if len(sealed) < TAG + 1:
             raise _short(counter, len(sealed))
+        end = filled + len(sealed) - TAG
+        if end > len(output):
+            output, filled, end = next(outputs), 0, len(sealed) - TAG
+        plain = output[filled:end]
         try:
-            yield cipher.decrypt(_nonce(counter, last), sealed, None)
+            cipher.decrypt_into(_nonce(counter, last), sealed, None, plain)
         except InvalidTag:
             raise _diagnose(cipher, counter, sealed, last=last) from None
+        yield plain
+        filled = end
 
 
 def _sealed_chunks(source: CiphertextSource) -> Iterator[tuple[memoryview, bool]]:
     """Yield the parts of a payload, each with whether it is the last; one empty part for an empty payload."""
-    block = read_fully(source, _SEALED_BLOCK)
+    blocks = _sealed_blocks(source)
+    block = next(blocks)
     while True:
-        following = read_fully(source, _SEALED_BLOCK) if len(block) == _SEALED_BLOCK else b""
-        view = memoryview(block)
+        following = next(blocks, memoryview(b""))
         for start in range(0, len(block) or 1, CHUNK + TAG):
             end = start + CHUNK + TAG
-            yield view[start:end], not following and end >= len(block)
+            yield block[start:end], not following and end >= len(block)
         if not following:
             return
         block = following
 
 
-def read_fully(source: CiphertextSource, size: int) -> bytes:
-    """Read exactly ``size`` bytes; fewer only at the end."""
-    data = source.read(size)
-    if len(data) == size or not data:
-        return data
-    parts = [data]
-    missing = size - len(data)
-    while missing and (more := source.read(missing)):
-        parts.append(more)
-        missing -= len(more)
-    return b"".join(parts)
+def _sealed_blocks(source: CiphertextSource) -> Iterator[memoryview]:
+    """Yield a payload in blocks of whole chunks, up to one that is cut or empty."""
+    for memory in _memory():
+        block = read_fully(source, memory)
+        yield block
+        if len(block) < len(memory):
+            return
 
 
-def _outputs() -> Iterator[memoryview]:
-    """Yield memory for sealed chunks; a piece is reused once nobody reads it any longer."""
-    pieces: list[memoryview] = []
-    while len(pieces) <= KEPT:
-        pieces.append(memoryview(bytearray(_SEALED_BLOCK)))
-        yield pieces[-1]
-    yield from itertools.cycle(pieces)
+def read_fully(source: CiphertextSource, memory: memoryview) -> memoryview:
+    """Fill memory; return the part that was filled, which is less than all of it only at the source's end."""
+    filled = 0
+    while filled < len(memory) and (size := source.readinto(memory[filled:])):
+        filled += size
+    return memory[:filled]
+
+
+def _memory() -> Iterator[memoryview]:
+    """Yield memory for sealed chunks: for a single one, since most of what is sealed is short, then for many.
+
+    Memory is used again once there is no view of it: new memory for each block would cost as much as its cipher.
+    """
+    yield memoryview(bytearray(CHUNK + TAG))
+    pieces = deque[bytearray]()
+    while True:
+        piece = pieces.popleft() if pieces and _is_free(pieces[0]) else bytearray(_SEALED_BLOCK)
+        pieces.append(piece)
+        yield memoryview(piece)
+
+
+def _is_free(piece: bytearray) -> bool:
+    """Return whether there is no view of it: as long as there is one, its length cannot be changed."""
+    try:
+        piece.append(piece.pop())
+    except BufferError:
+        return False
+    return True
 
 
 def _rechunked(blocks: Iterable[Block]) -> Iterator[tuple[memoryview, bool]]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.crypto.age_stream import Block
 from bounty_protocol.crypto.archive import BLOCK, ArchiveLimits, ArchiveNames, refused, shown, shown_size
 from bounty_protocol.crypto.background import Background
 from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
@@ -52,7 +53,7 @@ class Unpacked:
 
 
 def unpack(
-    chunks: Iterator[bytes], directory: Path, limits: ArchiveLimits, *, original_names: bool = False
+    chunks: Iterator[Block], directory: Path, limits: ArchiveLimits, *, original_names: bool = False
 ) -> Unpacked:
     """Unpack into an empty directory. On any refusal the caller removes the directory with what is in it."""
     stream, names, comments, layout = (
@@ -123,7 +124,7 @@ class _Layout:
 class _Stream:
     """Chunks of any size, taken in exact amounts."""
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
+    def __init__(self, chunks: Iterator[Block]) -> None:
         self._chunks = chunks
         self._rest = memoryview(b"")
 
@@ -147,7 +148,7 @@ class _Stream:
         self.copy(-size % BLOCK, len)
 
     def expect_only_zeros(self) -> None:
-        rest: memoryview | bytes = self._rest
+        rest: Block = self._rest
         while rest:
             if bytes(rest).strip(b"\0"):
                 raise _malformed("data follows its end")

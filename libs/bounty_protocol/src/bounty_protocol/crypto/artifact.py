@@ -12,8 +12,9 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, BinaryIO, Final
+from typing import BinaryIO, Final, TypeVar
 
 from bounty_protocol.crypto import age
 from bounty_protocol.crypto.age_stream import Block
@@ -28,6 +29,7 @@ from bounty_protocol.crypto.x25519 import Identity, Randomness
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.types import Bytes32, bytes32
 
+T = TypeVar("T", bytes, memoryview)
 _READ: Final = 1024 * 1024
 _DEFAULT_LIMITS: Final = ArchiveLimits()
 
@@ -71,7 +73,7 @@ def seal_directory(
 
 
 def open_artifact(
-    ciphertext: Path | IO[bytes],
+    ciphertext: Path | BufferedIOBase,
     identity: Identity,
     output_dir: Path,
     *,
@@ -140,7 +142,7 @@ class _DigestingSink:
 class _DigestingFile:
     """Passes reads on, keeps their SHA-256 and length, and reports progress."""
 
-    def __init__(self, file: IO[bytes], digest: _BackgroundSha256, total: int, progress: Progress | None) -> None:
+    def __init__(self, file: BufferedIOBase, digest: _BackgroundSha256, total: int, progress: Progress | None) -> None:
         self._file = file
         self._digest = digest
         self._total = total
@@ -155,7 +157,11 @@ class _DigestingFile:
         """Read a line, or its first ``size`` bytes."""
         return self._counted(self._file.readline(size))
 
-    def _counted(self, data: bytes) -> bytes:
+    def readinto(self, memory: memoryview, /) -> int:
+        """Read into memory; return how many bytes, 0 at the end."""
+        return len(self._counted(memory[: self._file.readinto(memory)]))
+
+    def _counted(self, data: T) -> T:
         if data:
             self._digest.give(data)
             self.byte_length += len(data)

@@ -1,9 +1,8 @@
 """Blocks of a stream passed to work in a second thread: hashing, writing.
 
-The work gets the blocks in the order they were given. At most ``DEPTH`` of them wait, so memory stays bounded and a
-block may be reused once ``DEPTH + 1`` later ones were taken (``age_stream.KEPT``). What the work raises is raised by
-the next call; leaving the ``with`` block always ends the thread. Hashing and writing release the interpreter lock, so
-on two cores the work costs a stream little time.
+The work gets the blocks in the order they were given. At most ``DEPTH`` of them wait, so memory stays bounded. What the
+work raises is raised by the next call; leaving the ``with`` block always ends the thread. Hashing and writing release
+the interpreter lock, so on two cores the work costs a stream little time.
 """
 
 import queue
@@ -11,10 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import Final, Generic, Self, TypeVar
 
-from bounty_protocol.crypto.age_stream import KEPT
-
 T = TypeVar("T")
-DEPTH: Final = KEPT - 1
+DEPTH: Final = 2
 
 
 class Background(Generic[T]):
@@ -35,7 +32,7 @@ class Background(Generic[T]):
         self._thread.join()
 
     def give(self, block: T) -> None:
-        """Pass on a block, which must not change until ``DEPTH + 1`` later ones were taken or ``finish`` was called."""
+        """Pass on a block, which must not change as long as there is a view of it."""
         self._check()
         self._blocks.put(block)
 
