@@ -8,9 +8,10 @@ import pyrage
 import pytest
 from bounty_protocol.crypto import age
 from bounty_protocol.crypto.age_header import MAX_HEADER_BYTES, Stanza, encode_base64
-from bounty_protocol.crypto.age_stream import CHUNK, Block
+from bounty_protocol.crypto.age_stream import CHUNK, Block, payload_key
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -195,6 +196,15 @@ def test_flipped_bit_at_a_chunk_border_never_opens(number: int) -> None:
 def test_file__chunks_moved_or_missing__refused(chunks: list[int], failure: Failure) -> None:
     assert age.decrypt_bytes(LONG, [ONE], recipients=1) == seeded("long")(2 * CHUNK + 100)
     assert _failure(HEADER + NONCE + b"".join(CHUNKS[number] for number in chunks)) is failure
+
+
+@pytest.mark.parametrize(("before", "failure"), [(b"", Failure.AGE_MALFORMED), (bytes(CHUNK), Failure.AGE_TRUNCATED)])
+def test_empty_last_chunk_of_the_right_key__refused(before: bytes, failure: Failure) -> None:
+    header, nonce = _parts(_file([_stanza()]))[0], bytes(16)
+    cipher = ChaCha20Poly1305(payload_key(FILE_KEY, nonce))
+    full = cipher.encrypt(bytes(12), before, None) if before else b""
+    empty = cipher.encrypt(bytes(10) + bytes([bool(before), 1]), b"", None)
+    assert _failure(header + nonce + full + empty) is failure
 
 
 @pytest.mark.parametrize("extra", [b"\0", b"x" * 16, CHUNKS[2], CHUNKS[0]])
