@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import pytest
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import UnixSeconds
 from service_cli.chain import times
 from service_cli.chain.session import ChainClient
@@ -76,5 +77,34 @@ def test_hour_counts_from_the_earlier_time(chain: Chain, counted: int | None) ->
 )
 def test_moment_has_passed_everywhere_or_not(finalized: tuple[int, ...], passed: bool) -> None:
     assert times.has_passed(cast("ChainClient", Chain(finalized)), UnixSeconds(NOW - 1)) is passed
+    assert times.has_passed(cast("ChainClient", Chain((NOW + HOUR,))), UnixSeconds(NOW))
     assert not times.has_passed(cast("ChainClient", Chain((NOW + HOUR,))), UnixSeconds(NOW + 1))
     assert times.has_passed(cast("ChainClient", Chain((NOW + HOUR,), has_moved=True)), UnixSeconds(NOW + 1))
+
+
+@pytest.mark.parametrize(
+    ("chain", "latest"),
+    [
+        (Chain((NOW - 5,)), NOW),
+        (Chain((NOW - 5, NOW + 5)), NOW + 5),
+        (Chain((NOW - 9, NOW - 5), has_moved=True), NOW - 5),
+    ],
+)
+def test_latest_moment_is_of_clock_and_endpoints(chain: Chain, latest: int) -> None:
+    assert times.latest_moment(cast("ChainClient", chain)) == latest
+
+
+@pytest.mark.parametrize(
+    ("chain", "is_late"),
+    [
+        (Chain((NOW - STANDS_STILL_SECONDS,)), False),
+        (Chain((NOW - STANDS_STILL_SECONDS - 1,)), True),
+        (Chain((NOW - HOUR, NOW - STANDS_STILL_SECONDS)), False),
+        (Chain((NOW - HOUR, NOW - STANDS_STILL_SECONDS - 1)), True),
+        (Chain((NOW - HOUR,), is_local=True), False),
+        (Chain((NOW + HOUR,)), False),
+    ],
+)
+def test_late_chain_is_told(chain: Chain, is_late: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    times.warn_of_late_chain(cast("ChainClient", chain), UnixSeconds(NOW + HOUR), "This Submission")
+    assert ("This Submission counts only in a block before" in capsys.readouterr().err) is is_late
