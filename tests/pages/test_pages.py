@@ -307,7 +307,7 @@ def test_guardian_has_the_bounty_to_judge_first(pages: Pages) -> None:
     for _ in range(101):
         pages.ledger.add()
     shown = pages.text(f"/people/{GUARDIANS[0]}")
-    assert "What this account can do now To judge Judge the Submissions, as Guardian: until" in shown
+    assert "What waits for this account To judge Judge the Submissions, as Guardian: until" in shown
     assert "Without work Judg" not in shown
     assert "more bounties than are checked here" in shown
 
