@@ -97,10 +97,11 @@ def test_head_of_an_ended_bounty_is_a_sentence(pages: Pages) -> None:
     awarded(won)
     silent(lost)
     won.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000)]
-    assert re.search(r"Won 24 USDC 0x\S+ won 24 USDC\. 1 USDC is still to be claimed\.", pages.text("/bounties/1"))
+    wanted = r"Won 24 USDC 0x\S+ won 24 USDC\. Of the escrow, 1 USDC is still to be claimed\."
+    assert re.search(wanted, pages.text("/bounties/1"))
     shown = pages.text("/bounties/2")
-    assert "Returned to the Poster 25 USDC Nobody won. No Guardian recorded a Verdict in time." in shown
-    assert "25 USDC is still to be claimed." in shown
+    assert "Back to the Poster 25 USDC Nobody won. No Guardian recorded a Verdict in time." in shown
+    assert "Of the escrow, 25 USDC is still to be claimed." in shown
     assert "The winner gets" not in shown
     lost.claims = [(AmountKind.POSTER_REFUND, POSTER, 25_000_000)]
     assert "Everything is paid." in pages.text("/bounties/2")
@@ -306,7 +307,7 @@ def test_guardian_has_the_bounty_to_judge_first(pages: Pages) -> None:
     for _ in range(101):
         pages.ledger.add()
     shown = pages.text(f"/people/{GUARDIANS[0]}")
-    assert "What this account can do now To judge Judge the Submissions, as Guardian: until" in shown
+    assert "What waits for this account To judge Judge the Submissions, as Guardian: until" in shown
     assert "Without work Judg" not in shown
     assert "more bounties than are checked here" in shown
 

@@ -103,7 +103,7 @@ export function requireNoKey(what: string, text: string): void {
 
 /** Facts of a request that the wallet signs right after another one, shown with that one. */
 export function following({ name, facts }: SignedRequest): Fact[] {
-  return [[t`Then the wallet asks once more`, t`for the signature of a second request`], [t`Second request`, name], ...facts];
+  return [[t`Then the wallet asks once more`, t`for the signature of a second request`], ...facts, [t`Second request`, name]];
 }
 
 /** Refuses an address outside of the deployment's bucket, whatever the API says: `storage_mismatch`. */

@@ -73,7 +73,7 @@ export async function readState(
 export function whyNothing(account: Address, { isOpen, outcome, guardians, poster, winner, judgingDeadline }: Bounty): string {
   if (isOpen) return t`What comes next begins at the times that this page shows; Guardians decide by ${moment(judgingDeadline)}.`;
   if (outcome === AWARDED && ![winner, poster, ...guardians].includes(account)) {
-    return t`The bounty is over, and its award belongs to another account. Connect the account that took part.`;
+    return t`The bounty is over, and its award belongs to another account. If that one is yours, connect it.`;
   }
   return t`The bounty is over. This account has been paid everything it was due, if anything.`;
 }

@@ -189,7 +189,7 @@ export class Editor {
       "div",
       { class: "editor" },
       this.#part("title", line({ maxlength: "200" }), t`Title`, t`What is to be made, in one line.`),
-      this.#part("summary", text("3", { maxlength: "2000" }), t`Summary`, t`What it does and for whom, in two or three sentences. Lists show it.`),
+      this.#part("summary", text("3", { maxlength: "2000" }), t`Summary`, t`What it does and for whom, in two or three sentences. It stands below the title.`),
       this.#part("escrow", line({ inputmode: "decimal" }), t`Escrow in ${symbol}`, t`What you pay. The winner gets it less the fees.`),
       this.#part("deadline", element("input", { type: "datetime-local" }), t`Deadline`, t`Until when work is taken, by your clock: ${zone}.`),
       window,

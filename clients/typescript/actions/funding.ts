@@ -297,7 +297,7 @@ export async function requireNoOtherText(context: Acting, commitment: Hex): Prom
 
 /** From when on, at the latest, the escrow can be claimed back. */
 export function refundDay(judgingDeadline: bigint): string {
-  return t`you can claim the escrow back by ${moment(judgingDeadline)} at the latest, less the shares of Guardians who recorded a Verdict`;
+  return t`you can claim the escrow back from ${moment(judgingDeadline)} on at the latest, less the shares of Guardians who recorded a Verdict`;
 }
 
 /** What the Poster agrees to with the signature, and has agreed to where it is sent, in words. */

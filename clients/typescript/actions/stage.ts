@@ -26,8 +26,11 @@ export class Stage {
   /** What the act waits for: a person, a wallet or an answer. */
   #waiting: AbortController | undefined;
   #isOver = false;
+  /** Whether it ended with what was done. */
+  isDone = false;
 
-  constructor() {
+  /** `act` is the title of what is done in it. */
+  constructor(readonly act = "") {
     this.place.append(this.#message, this.#stop, this.#body);
   }
 
@@ -141,6 +144,7 @@ export class Stage {
 
   /** Ends with what was done, and leads the person there. */
   done(what: string, ...more: readonly Node[]): void {
+    this.isDone = true;
     this.#message.className = "done";
     this.#message.replaceChildren(element("strong", {}, what));
     this.#body.replaceChildren(...more);

@@ -122,7 +122,7 @@ export class Session {
     const before = this.#state;
     if (before.is !== "ready" || before.isRunning) return;
     const turn = this.#turn;
-    const stage = new Stage();
+    const stage = new Stage(offer.title);
     this.#set({ ...before, stage, isRunning: true });
     this.#running = offer.run({ ...before.context, stage }).catch((error: unknown) => stage.fail(error));
     await this.#running;

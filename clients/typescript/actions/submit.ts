@@ -17,7 +17,7 @@ import { directoryField, fileList, type ChosenFile } from "./files.js";
 import { beaconOf } from "./opening.js";
 import { removeOthers, requireFiles, sealInWorker, storedAt } from "./sealing.js";
 import type { Fact } from "./stage.js";
-import { bytes, counted, moment, printable } from "./text.js";
+import { bytes, counted, moment, printable, short } from "./text.js";
 import { carryOut } from "./transactions.js";
 import type { Offer } from "./view.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
@@ -155,7 +155,9 @@ async function keptOf(context: Acting, bounty: Bounty): Promise<Sealed | undefin
 }
 
 /** Has files chosen; what will be sealed, and whose word it rests on, is shown as they are. */
-async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<readonly ChosenFile[]> {
+async function chosen(context: Acting, bounty: Bounty): Promise<readonly ChosenFile[]> {
+  const { settings, stage, account } = context;
+  const former = await activeOf(context, bounty.id, account);
   const agreed = element("input", { type: "checkbox" });
   const shown = element("div");
   let looked: Promise<readonly string[]> = Promise.resolve([]);
@@ -174,7 +176,9 @@ async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<read
   const api = new URL(settings.apiUrl).host;
   const whose =
     t`It is sealed until ${moment(bounty.revealAt)}. This page trusts the wallet's node and ${api} for the Guardians' keys and this time: one operator of both could read the work early.`;
-  const fields = [field.place, shown, element("p", { class: "muted" }, whose)];
+  const replaces = t`Your Submission ${short(former)} is recorded. What you choose here takes its place.`;
+  const told = former === zeroHash ? [] : [element("p", {}, replaces)];
+  const fields = [...told, field.place, shown, element("p", { class: "muted" }, whose)];
   return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
     const files = field.files();
     if ((await looked).length === 0 || agreed.checked) return files;

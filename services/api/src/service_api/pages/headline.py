@@ -39,7 +39,7 @@ def headline_of(facts: Facts, stage: Stage, made: Sequence[Payment]) -> Headline
         return Headline(gettext("Won"), facts.award, waiting, act)
     if stage is Stage.REJECTED:
         returned = [each.due.amount for each in made if each.due.kind is AmountKind.POSTER_REFUND]
-        label = gettext("Returned to the Poster") if made else gettext("Escrow")
+        label = gettext("Back to the Poster") if made else gettext("Escrow")
         amount = TokenAmount(sum(returned)) if made else facts.escrow_amount
         return Headline(label, amount, waiting, gettext("Claim") if waiting else None)
     next_act = gettext(NEXT[stage]) if stage in NEXT else None
