@@ -429,7 +429,8 @@ def test_path__of_nothing__is_a_page_that_says_so(pages: Pages, path: str) -> No
     answer = pages.client.get("/", environ_overrides={"PATH_INFO": path, "QUERY_STRING": query})
     assert answer.status_code == 404
     assert answer.mimetype == "text/html"
-    assert "There is no such page" in text_of(answer.get_data(as_text=True))
+    what = "bounty" if path == "/bounties/99" else "page"
+    assert f"There is no such {what}" in text_of(answer.get_data(as_text=True))
 
 
 @pytest.mark.parametrize(

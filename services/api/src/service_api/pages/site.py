@@ -23,6 +23,7 @@ BLUEPRINTS: Final = (routes.routes, feeds.routes, assets.routes, rounds.routes, 
 PROGRAMS: Final = frozenset({"api", "subgraph", "healthz"})
 """First parts of paths that programs call: their errors are JSON."""
 _ABSENT: Final = marked("There is no such page")
+_NO_BOUNTY: Final = marked("There is no such bounty")
 _REFUSED: Final = marked("This request cannot be answered")
 _TITLES: Final = {
     404: _ABSENT,
@@ -113,7 +114,7 @@ def _words(error: ServiceError) -> tuple[str, str]:
     if error.code == "rate_limit_reached":
         text = gettext("Your network address has asked for more pages than the limit for one minute. Wait a minute.")
     elif error.code == "bounty_not_found":
-        text = gettext("Check the address. A bounty has a page once it is on chain.")
+        return _NO_BOUNTY, gettext("Check the address. A bounty has a page once it is on chain.")
     elif error.code == "route_not_found":
         text = gettext("Check the address, or start from the list of bounties.")
     elif error.code == "method_not_allowed":
