@@ -3,7 +3,7 @@
  * others than the chain is wrong, and nothing is signed over it.
  */
 
-import type { Address } from "viem";
+import type { Address, Hex } from "viem";
 import { pinnedBounty, ServiceError, type HubAnswer } from "../src/acting.js";
 import type { PinnedBounty } from "../src/opening.js";
 import { noneIf, refuseDifferences } from "./answers.js";
@@ -29,6 +29,10 @@ export interface Bounty extends HubAnswer<"getBounty"> {
   readonly now: bigint;
   /** What the account can claim, in all its roles. */
   readonly claimable: bigint;
+  /** The account's recorded Submission, `zeroHash` if there is none. */
+  readonly submission: Hex;
+  /** Whether the account has recorded a Verdict. */
+  readonly hasVerdict: boolean;
 }
 
 /** Reads the bounty of this page; raises `page_differs` where page and chain state other terms. */
@@ -37,11 +41,13 @@ export async function readState(
   stated: StatedBounty,
 ): Promise<Bounty> {
   const id = BigInt(stated.bounty_id);
-  const [view, block, claimable, roster] = await Promise.all([
+  const [view, block, claimable, roster, submission, [kind]] = await Promise.all([
     node.readContract({ ...hub, functionName: "getBounty", args: [id] }),
     node.getBlock(),
     node.readContract({ ...hub, functionName: "claimable", args: [id, account] }),
     node.readContract({ ...hub, functionName: "getRoster", args: [BigInt(stated.roster_version)] }),
+    node.readContract({ ...hub, functionName: "getSubmission", args: [id, account] }),
+    node.readContract({ ...hub, functionName: "getVerdict", args: [id, account] }),
   ]);
   refuseDifferences("page_differs", [
     [t`Poster`, stated.poster_address, view.poster.toLowerCase()],
@@ -66,6 +72,8 @@ export async function readState(
     pinned: pinnedBounty(settings.deployment, id, view, roster),
     now: block.timestamp,
     claimable,
+    submission,
+    hasVerdict: kind !== 0,
   };
 }
 

@@ -34,20 +34,22 @@ interface Sealed {
 
 /** Offered to everyone but the Poster and the Guardians while the bounty accepts Submissions. */
 export function submitOffers(context: Context, bounty: Bounty): Offer[] {
-  const { isOpen, now, submissionDeadline, poster, guardians } = bounty;
+  const { isOpen, now, submissionDeadline, poster, guardians, submission } = bounty;
   const { account } = context;
   if (!isOpen || now >= submissionDeadline) {
     void forget(context, bounty).catch(() => undefined); // nothing can be recorded any more
     return [];
   }
   if (account === poster || guardians.includes(account)) return [];
+  const isAgain = submission !== zeroHash;
   return [
     {
       title: t`Submit work`,
-      text:
-        t`Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
+      text: isAgain
+        ? t`Your Submission ${short(submission)} is recorded. Other work takes its place until ${moment(submissionDeadline)}.`
+        : t`Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
       button: t`Submit work`,
-      begins: "alone",
+      begins: isAgain ? "again" : "alone",
       run: (acting) => acting.journal.alone(`submit ${bounty.id}`, () => submit(acting, bounty)),
     },
   ];
@@ -155,9 +157,7 @@ async function keptOf(context: Acting, bounty: Bounty): Promise<Sealed | undefin
 }
 
 /** Has files chosen; what will be sealed, and whose word it rests on, is shown as they are. */
-async function chosen(context: Acting, bounty: Bounty): Promise<readonly ChosenFile[]> {
-  const { settings, stage, account } = context;
-  const former = await activeOf(context, bounty.id, account);
+async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<readonly ChosenFile[]> {
   const agreed = element("input", { type: "checkbox" });
   const shown = element("div");
   let looked: Promise<readonly string[]> = Promise.resolve([]);
@@ -176,9 +176,7 @@ async function chosen(context: Acting, bounty: Bounty): Promise<readonly ChosenF
   const api = new URL(settings.apiUrl).host;
   const whose =
     t`It is sealed until ${moment(bounty.revealAt)}. This page trusts the wallet's node and ${api} for the Guardians' keys and this time: one operator of both could read the work early.`;
-  const replaces = t`Your Submission ${short(former)} is recorded. What you choose here takes its place.`;
-  const told = former === zeroHash ? [] : [element("p", {}, replaces)];
-  const fields = [...told, field.place, shown, element("p", { class: "muted" }, whose)];
+  const fields = [field.place, shown, element("p", { class: "muted" }, whose)];
   return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
     const files = field.files();
     if ((await looked).length === 0 || agreed.checked) return files;

@@ -28,9 +28,11 @@ export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
   return [
     {
       title: t`Judge this bounty`,
-      text: t`Until ${moment(judgingDeadline)}. ${quorum} of ${guardians.length} Guardians decide.`,
+      text: bounty.hasVerdict
+        ? t`Your Verdict is recorded. Another takes its place until ${moment(judgingDeadline)}.`
+        : t`Until ${moment(judgingDeadline)}. ${quorum} of ${guardians.length} Guardians decide.`,
       button: t`Judge`,
-      begins: "alone",
+      begins: bounty.hasVerdict ? "again" : "alone",
       run: (acting) => record(acting, bounty),
     },
   ];

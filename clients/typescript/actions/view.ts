@@ -16,8 +16,11 @@ export interface Offer {
   readonly title: string;
   readonly text: string;
   readonly button: string;
-  /** Whether it begins by itself: always, or where a person has just connected a wallet and can do nothing else. */
-  readonly begins?: "always" | "alone";
+  /**
+   * Whether it begins by itself: always, or where a person has just connected a wallet and can do nothing else. What is
+   * done "again" is not what comes next.
+   */
+  readonly begins?: "always" | "alone" | "again";
   readonly run: (acting: Acting) => Promise<void>;
 }
 
@@ -97,8 +100,8 @@ export class View {
     if (stage === undefined) this.#running.replaceChildren();
     else if (stage.place.parentNode !== this.#running) this.#running.replaceChildren(stage.place);
     const nothing = element("p", { class: "nothing" }, `${t`This account has nothing to do here at the moment.`} ${why}`);
-    const isDone = (offer: Offer) => stage?.isDone === true && stage.act === offer.title; // again is not what comes next
-    const shown = offers.map((offer, at) => this.#offer(offer, at === 0 && !isDone(offer)));
+    const isDone = (offer: Offer) => stage?.isDone === true && stage.act === offer.title;
+    const shown = offers.map((offer, at) => this.#offer(offer, at === 0 && offer.begins !== "again" && !isDone(offer)));
     if (shown.length === 0 && this.#running.hidden) shown.push(nothing);
     this.#offered.replaceChildren(...(isRunning ? [] : shown));
   }

@@ -72,8 +72,10 @@ def test_envelope__any_capsule_and_length__read_back(capsule: bytes, length: int
 def test_mistakes_of_an_envelope_come_together() -> None:
     document: Any = envelope().to_json()
     document["version"], document["mode"], document["extra"] = 3, "x", 1
+    document["reveal_policy"]["round"] = 0
     del document["ciphertext"]["sha256"]
-    assert set(_issues(canonical_bytes(document))) == {"version", "mode", "extra", "ciphertext.sha256"}
+    mistakes = {"version", "mode", "extra", "reveal_policy.round", "ciphertext.sha256"}
+    assert set(_issues(canonical_bytes(document))) == mistakes
 
 
 @pytest.mark.parametrize("size", [0, MAX_CAPSULE_BYTES + 1])
