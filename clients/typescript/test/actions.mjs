@@ -408,7 +408,8 @@ const VIEW = {
 function slowNode(chainId) {
   const deployment = { chainId, hubAddress: OWNER.toLowerCase() };
   const guardianRosterHash = actions.guardianRosterHash(chainId, deployment.hubAddress, { ...ROSTER, version: 3n });
-  const found = { getBounty: { ...VIEW, guardianRosterHash }, getRoster: { ...ROSTER, guardianRosterHash }, claimable: 0n, revealDelay: 60n };
+  const own = { claimable: 0n, getSubmission: NONE, getVerdict: [1, OWNER, SENT] };
+  const found = { getBounty: { ...VIEW, guardianRosterHash }, getRoster: { ...ROSTER, guardianRosterHash }, ...own, revealDelay: 60n };
   const moments = [];
   let asked = [];
   const answered = ({ data }) => {
@@ -442,7 +443,7 @@ function readerOf(deployment, wallet) {
   return { settings: { deployment }, account: wallet.address, node: new actions.Node(wallet, deployment.hubAddress), hub };
 }
 
-for (const [chainId, calls] of [[8453, 1], [31337, 3]]) {
+for (const [chainId, calls] of [[8453, 1], [31337, 5]]) {
   test(`a bounty is read in one moment on chain ${chainId}`, async () => {
     const { deployment, moments, read, guardianRosterHash } = slowNode(chainId);
     const stated = {
@@ -453,6 +454,7 @@ for (const [chainId, calls] of [[8453, 1], [31337, 3]]) {
     const reader = readerOf(deployment, { address: OWNER.toLowerCase(), chainId, read });
     const bounty = await actions.readState(reader, stated);
     assert.deepEqual([bounty.isOpen, bounty.guardians], [true, [OWNER.toLowerCase()]]);
+    assert.deepEqual([bounty.submission, bounty.hasVerdict], [NONE, true]);
     assert.deepEqual(moments.map((each) => each.filter((method) => method === "eth_call").length), [calls]);
 await assert.rejects(actions.readState(reader, { ...stated, roster_version: 2 }), { code: "page_differs" });
   });
