@@ -65,7 +65,11 @@ def hub_tool(profile: str, command: str) -> tuple[str, ...]:
 
 MUTATED = {
     "auth": ("libs/bounty_protocol", "bounty_protocol/auth", "protocol/auth"),
-    "envelope": ("libs/bounty_protocol", "bounty_protocol/domain/envelope.py", "protocol/domain"),
+    "envelope": (
+        "libs/bounty_protocol",
+        "bounty_protocol/domain/envelope.py",
+        "protocol/domain protocol/crypto/test_vectors.py",
+    ),
     "age": ("libs/bounty_protocol", "bounty_protocol/crypto/age_stream.py", "protocol/crypto/test_age.py"),
     "times": ("cli", "service_cli/chain/times.py", "cli/chain/test_times.py"),
     "sender": ("cli", "service_cli/chain/sender.py", "cli/chain/test_sender.py"),
@@ -85,7 +89,8 @@ noticed here.
 
 def mutants(name: str) -> tuple[str, ...]:
     """Return the command that makes every small change to a copy of a module, one by one, and shows which live."""
-    package, module, tests = MUTATED[name]
+    package, module, nearest = MUTATED[name]
+    tests = " ".join(f"../../../tests/{path}" for path in nearest.split())
     campaign = f"""
 unset SERVICE_CAMPAIGN
 rm -rf .local/assurance/{name} && mkdir -p .local/assurance/{name}
@@ -96,7 +101,7 @@ cat > campaign.toml <<END
 module-path = "src/{module}"
 timeout = 120.0
 excluded-modules = []
-test-command = "pytest -xqm 'not nightly' --rootdir ../../.. -c ../../../pyproject.toml ../../../tests/{tests}"
+test-command = "pytest -xqm 'not nightly' --rootdir ../../.. -c ../../../pyproject.toml {tests}"
 distributor.name = "local"
 END
 cosmic-ray baseline campaign.toml
