@@ -139,6 +139,18 @@ def test_artifact_cut_after_its_archive_is_refused(tmp_path: Path) -> None:
     assert _refusal(tmp_path, cut).failure in {Failure.AGE_TRUNCATED, Failure.AGE_TAMPERED}
 
 
+def test_what_follows_an_archive_that_fills_its_chunks_is_read(tmp_path: Path) -> None:
+    head = comment_header(BINDING.text())
+    work = make(tmp_path / "work", {"a": bytes(65_536 - len(head) - 512 - 1024)})
+    archive = pack(work, head=head)
+    assert len(archive) == 65_536
+    more = age.encrypt_bytes(archive + b"more", [CONTENT.public_key])
+    assert _refusal(tmp_path, more).failure is Failure.ARCHIVE_MALFORMED
+    zeros = bytearray(age.encrypt_bytes(archive + bytes(512), [CONTENT.public_key]))
+    zeros[-1] ^= 1
+    assert _refusal(tmp_path, bytes(zeros)).failure is Failure.AGE_TAMPERED
+
+
 def test_output_that_exists_is_untouched(tmp_path: Path) -> None:
     target, sealed = _seal(tmp_path)
     full = make(tmp_path / "full", {"mine": b"keep"})

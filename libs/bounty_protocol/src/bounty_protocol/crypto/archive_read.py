@@ -148,7 +148,7 @@ class _Stream:
         self.copy(-size % BLOCK, len)
 
     def expect_only_zeros(self) -> None:
-        rest: Block = self._rest
+        rest: Block = self._rest or next(self._chunks, b"")
         while rest:
             if bytes(rest).strip(b"\0"):
                 raise _malformed("data follows its end")
@@ -308,7 +308,8 @@ def _write_large(stream: _Stream, descriptor: int, size: int) -> None:
                 gathered.clear()
 
         stream.copy(size, add)
-        writer.give(gathered)
+        if gathered:  # a call without parts is refused on macOS
+            writer.give(gathered)
         writer.finish()
 
 
