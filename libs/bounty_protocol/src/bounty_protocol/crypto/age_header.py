@@ -31,7 +31,7 @@ class Readable(Protocol):
     """A binary source with lines, such as an open file or ``BytesIO``."""
 
     def readinto(self, memory: memoryview, /) -> int:
-        """Read into memory, as much as it has room for at most; return how many bytes, 0 at the end."""
+        """Fill memory from its start; return how many bytes, 0 at the end."""
 
     def readline(self, size: int, /) -> bytes:
         """Read the next line with its line feed, cut at ``size`` bytes."""

@@ -6,7 +6,6 @@ moved chunks (``age_tampered``), missing ones (``age_truncated``), bytes after t
 empty payload (``age_malformed``; never written either).
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
@@ -29,14 +28,14 @@ class CiphertextSource(Protocol):
     """Where ciphertext comes from."""
 
     def readinto(self, memory: memoryview, /) -> int:
-        """Read into memory, as much as it has room for at most; return how many bytes, 0 at the end."""
+        """Fill memory from its start; return how many bytes, 0 at the end."""
 
 
 class Sink(Protocol):
     """Where ciphertext goes."""
 
     def write(self, data: Block, /) -> object:
-        """Write the whole block. It stays as it is for as long as there is a view of it."""
+        """Write the whole block. It is not changed as long as a view of it exists."""
 
 
 def payload_key(file_key: bytes, nonce: bytes) -> bytes:
@@ -49,12 +48,13 @@ def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
     cipher, outputs = ChaCha20Poly1305(key), _memory()
     output, filled = next(outputs), 0
     for counter, (chunk, last) in enumerate(_rechunked(blocks)):
+        if filled == len(output):
+            output, filled = next(outputs), 0
         end = filled + len(chunk) + TAG
         cipher.encrypt_into(_nonce(counter, last), chunk, None, output[filled:end])
+        if last or end == len(output):
+            sink.write(output[:end])
         filled = end
-        if last or filled == len(output):
-            sink.write(output[:filled])
-            output, filled = next(outputs), 0
 
 
 def decrypt_chunks(source: CiphertextSource, key: bytes) -> Iterator[memoryview]:
@@ -108,20 +108,21 @@ def read_fully(source: CiphertextSource, memory: memoryview) -> memoryview:
 
 
 def _memory() -> Iterator[memoryview]:
-    """Yield memory for sealed chunks: for a single one, since most of what is sealed is short, then for many.
+    """Yield memory for sealed chunks: first for one, since most payloads are short, then for ``GATHERED``.
 
-    Memory is used again once there is no view of it: new memory for each block would cost as much as its cipher.
+    Memory is used again once no view of it exists: new memory for each block would cost as much as its cipher.
     """
     yield memoryview(bytearray(CHUNK + TAG))
-    pieces = deque[bytearray]()
+    pieces = list[bytearray]()
     while True:
-        piece = pieces.popleft() if pieces and _is_free(pieces[0]) else bytearray(_SEALED_BLOCK)
-        pieces.append(piece)
+        piece = next(filter(_is_free, pieces), None)
+        if piece is None:
+            pieces.append(piece := bytearray(_SEALED_BLOCK))
         yield memoryview(piece)
 
 
 def _is_free(piece: bytearray) -> bool:
-    """Return whether there is no view of it: as long as there is one, its length cannot be changed."""
+    """Return whether no view of it exists: its length cannot be changed while one does."""
     try:
         piece.append(piece.pop())
     except BufferError:

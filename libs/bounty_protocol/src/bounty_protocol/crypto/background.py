@@ -32,7 +32,7 @@ class Background(Generic[T]):
         self._thread.join()
 
     def give(self, block: T) -> None:
-        """Pass on a block, which must not change as long as there is a view of it."""
+        """Pass on a block, which must not change as long as a view of it exists."""
         self._check()
         self._blocks.put(block)
 
