@@ -82,8 +82,7 @@ MUTATED = {
 }
 """What proves requests, moves money and opens work: its package, the module in it, and the tests nearest to it.
 
-Changes that these tests do not notice are shown; whether others do, a person decides. Of requests all but 5 in 100 are
-noticed here.
+Changes that these tests do not notice are shown; whether other tests do, a person decides. ``auth`` fails above 5 %.
 """
 
 
@@ -120,7 +119,7 @@ for seed in 1 2 3 4 5 6 7 8 9 10; do
     pytest {BY_DAY} --random-order-bucket=module --random-order-seed=$seed
 done
 """
-"""The session ``tests`` ten times, its modules and their tests in an order of chance."""
+"""The session ``tests`` ten times, its modules and their tests in random order."""
 FIGURES = f"""
 unset SERVICE_CAMPAIGN
 coverage erase
@@ -129,7 +128,7 @@ coverage combine --quiet
 coverage json --quiet
 python tools/figures.py > .local/figures.json
 """
-"""The session ``tests`` once, for the branches that it takes, and what else can be counted."""
+"""The session ``tests`` once, for the branches that it takes; then all that ``tools/figures.py`` counts."""
 FIREFOX = """
 SERVICE_FIREFOX=$(command -v firefox-esr || command -v firefox)
 export SERVICE_FIREFOX
@@ -146,7 +145,7 @@ and not submitted_to and not judged_claimed and not without_work'
 """
 """WebKitGTK, the engine nearest to Safari's (Debian: webkit2gtk-driver, xvfb).
 
-Left out is what its driver has not: pages without scripts, requests that somebody else answers, data that is deleted.
+Left out is what its driver lacks: pages without scripts, requests that somebody else answers, data that is deleted.
 So is what seals: unlike Safari, WebKitGTK opens no file for a worker (`createSyncAccessHandle`).
 """
 NIGHTLY = {

@@ -31,7 +31,7 @@ def main(top: Path) -> None:
     product = {name: text for name, text in texts.items() if "/src/" in name and name.endswith(".py")}
     client = {name: text for name, text in product.items() if name.startswith("cli/")}
     servers = {name: text for name, text in product.items() if name.startswith(("libs/", "services/"))}
-    printed, read = "\n".join(client.values()), "\n".join(servers.values())
+    client_source, server_source = "\n".join(client.values()), "\n".join(servers.values())
     documents = {name: text for name, text in texts.items() if name.startswith("docs/") and name.endswith(".md")}
     pages = {name: text for name, text in documents.items() if "/adr/" not in name}
     tests = "\n".join(text for name, text in texts.items() if name.startswith("tests/") and name.endswith(".py"))
@@ -40,17 +40,17 @@ def main(top: Path) -> None:
         "lines": {room: _lines(texts, room, suffix) for room, suffix in ROOMS.items()},
         "commands": _found(r'^    "[a-z:-]+": \("', texts["cli/src/service_cli/main.py"]),
         "options": len(_first_words(client, {"option"}, r"--[a-z-]+")),
-        "settings": _found(r'"(SERVICE_[A-Z0-9_]+)"', read),
+        "settings": _found(r'"(SERVICE_[A-Z0-9_]+)"', server_source),
         "metrics": len(_first_words(servers, METRICS, r"service_[a-z0-9_]+")),
         "alerts": _found(r"^\s*- (alert: .*)", manifests),
-        "events": _found(r'^    EVENT\b[^=\n]*= "([a-z_.]+)"', printed),
+        "events": _found(r'^    EVENT\b[^=\n]*= "([a-z_.]+)"', client_source),
         "codes": len(_first_words(client, REFUSALS, r"[a-z_]+")),
         "tables": _found(r"^CREATE TABLE (\S+)", texts["libs/service_common/src/service_common/db/schema.sql"]),
         "documents": len(pages),
-        "decisions": len(documents) - len(pages) - 1,
+        "decisions": len(documents) - len(pages),
         "document_words": sum(len(text.split()) for text in pages.values()),
         "changelog_lines": texts["CHANGELOG.md"].count("\n"),
-        "test_functions": _found(r"^(?:async )?def (test_\w+)", tests),
+        "test_functions": len(re.findall(r"^(?:async )?def test_", tests, re.MULTILINE)),
         "nox_sessions": texts["noxfile.py"].count("\n@nox.session"),
     }
     if (report := top / ".local/coverage.json").exists():
@@ -85,7 +85,7 @@ def _found(pattern: str, text: str) -> int:
 
 
 def _first_words(files: dict[str, str], callees: set[str], form: str) -> set[str]:
-    """Return the texts of a form among the arguments of calls of these names."""
+    """Return the string arguments of this form in calls of these names."""
     found = set()
     for text in files.values():
         for node in ast.walk(ast.parse(text)):

@@ -235,7 +235,7 @@ def submit(cast: Cast, browser: Browser, funded: Funded, wallet: TestWallet | st
     assert page.presses() == 4 + 1  # and the second "Seal it", for what looks like a secret
     closed(page)
     page = opened(cast, browser, wallet, path_of(funded))
-    page.wait("is recorded. Other work takes its place until")
+    page.wait("is recorded. You can replace it until")
     assert not page.do("has", selector="#acting .main button"), "what is done is not what comes next"
     closed(page)
     solver = cast.address(wallet) if isinstance(wallet, str) else wallet.safe
@@ -542,7 +542,7 @@ def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
     closed(page)
     if name == "guardian-1":  # a reorg may take it, and another one may take its place
         page = opened(cast, browser, name, played.path)
-        page.wait("Your Verdict is recorded. Another takes its place until")
+        page.wait("Your Verdict is recorded. You can replace it until")
         assert not page.do("has", selector="#acting .main button")
         page.begin("Judge")
         page.wait("Your earlier Verdict")

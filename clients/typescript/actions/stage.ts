@@ -26,10 +26,10 @@ export class Stage {
   /** What the act waits for: a person, a wallet or an answer. */
   #waiting: AbortController | undefined;
   #isOver = false;
-  /** Whether it ended with what was done. */
+  /** Whether the act succeeded. */
   isDone = false;
 
-  /** `act` is the title of what is done in it. */
+  /** `act` is the title of the offer that runs in it. */
   constructor(readonly act = "") {
     this.place.append(this.#message, this.#stop, this.#body);
   }

@@ -46,7 +46,7 @@ export function submitOffers(context: Context, bounty: Bounty): Offer[] {
     {
       title: t`Submit work`,
       text: isAgain
-        ? t`Your Submission ${short(submission)} is recorded. Other work takes its place until ${moment(submissionDeadline)}.`
+        ? t`Your Submission ${short(submission)} is recorded. You can replace it until ${moment(submissionDeadline)}.`
         : t`Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
       button: t`Submit work`,
       begins: isAgain ? "again" : "alone",

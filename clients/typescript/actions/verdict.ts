@@ -29,7 +29,7 @@ export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
     {
       title: t`Judge this bounty`,
       text: bounty.hasVerdict
-        ? t`Your Verdict is recorded. Another takes its place until ${moment(judgingDeadline)}.`
+        ? t`Your Verdict is recorded. You can replace it until ${moment(judgingDeadline)}.`
         : t`Until ${moment(judgingDeadline)}. ${quorum} of ${guardians.length} Guardians decide.`,
       button: t`Judge`,
       begins: bounty.hasVerdict ? "again" : "alone",

@@ -17,8 +17,8 @@ export interface Offer {
   readonly text: string;
   readonly button: string;
   /**
-   * Whether it begins by itself: always, or where a person has just connected a wallet and can do nothing else. What is
-   * done "again" is not what comes next.
+   * `always`: it begins by itself; `alone`: it does once a wallet is connected, where nothing else can be done; `again`:
+   * it repeats what is done, so it is not shown as what comes next.
    */
   readonly begins?: "always" | "alone" | "again";
   readonly run: (acting: Acting) => Promise<void>;
