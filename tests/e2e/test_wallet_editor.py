@@ -68,7 +68,7 @@ def test_page_of_fields_becomes_a_bounty(cast: Cast, browser: Browser) -> None:
     write(page, deadline, Text=f"{EXAMPLE.body}\nThe format is TBD.\n")
     line = EXAMPLE.body.rstrip().count("\n") + 3
     shown = page.wait("The winner gets")
-    assert "you can claim the escrow back by" in shown
+    assert "you can claim the escrow back from" in shown
     page.check()
     for width in (1280, 360):
         assert page.overhang(width) == 0
@@ -85,7 +85,7 @@ def test_page_of_fields_becomes_a_bounty(cast: Cast, browser: Browser) -> None:
     page.press(SIGN)
     shown = page.wait("Sign the escrow")
     assert "plus the network's fee in ether, which the wallet shows" in shown
-    assert "you can claim the escrow back by" in shown
+    assert "you can claim the escrow back from" in shown
     page.press(SIGN)
     page.wait("Create the bounty")
     page.press(SEND)
