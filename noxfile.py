@@ -132,8 +132,9 @@ python tools/figures.py > .local/figures.json
 FIREFOX = """
 SERVICE_FIREFOX=$(command -v firefox-esr || command -v firefox)
 export SERVICE_FIREFOX
-exec pytest tests/e2e/test_wallets.py
+exec pytest tests/e2e/test_wallets.py -k 'not earlier_wallet'
 """
+"""Left out is what its driver lacks: data that is deleted."""
 WEBKIT = """
 set -- /usr/lib/*/webkit*/MiniBrowser
 test -x "$1"

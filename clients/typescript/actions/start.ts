@@ -149,6 +149,7 @@ export class Session {
   async #switchChain(): Promise<void> {
     const state = this.#state;
     if (state.is !== "refused" || state.wallet === undefined) return;
+    this.#set({ is: "connecting", isSlow: false });
     try {
       await state.wallet.switchChain();
       await this.#connect(state.announced, true);
