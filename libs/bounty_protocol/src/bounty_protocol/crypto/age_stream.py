@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from bounty_protocol.crypto.age_header import derive
+from bounty_protocol.crypto.age_header import Readable, derive
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 
 CHUNK: Final = 64 * 1024
@@ -22,13 +22,6 @@ GATHERED: Final = 16
 """Chunks that are read and passed on together: large blocks cost less to read, to write and to hash."""
 _SEALED_BLOCK: Final = GATHERED * (CHUNK + TAG)
 Block = bytes | bytearray | memoryview
-
-
-class CiphertextSource(Protocol):
-    """Where ciphertext comes from."""
-
-    def readinto(self, memory: memoryview, /) -> int:
-        """Fill memory from its start; return how many bytes, 0 at the end."""
 
 
 class Sink(Protocol):
@@ -57,7 +50,7 @@ def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
         filled = end
 
 
-def decrypt_chunks(source: CiphertextSource, key: bytes) -> Iterator[memoryview]:
+def decrypt_chunks(source: Readable, key: bytes) -> Iterator[memoryview]:
     """Yield each authenticated chunk; raise at the first that is not, or at the end without a proper last one."""
     cipher, outputs = ChaCha20Poly1305(key), _memory()
     output, filled = next(outputs), 0
@@ -76,7 +69,7 @@ def decrypt_chunks(source: CiphertextSource, key: bytes) -> Iterator[memoryview]
         filled = end
 
 
-def _sealed_chunks(source: CiphertextSource) -> Iterator[tuple[memoryview, bool]]:
+def _sealed_chunks(source: Readable) -> Iterator[tuple[memoryview, bool]]:
     """Yield the parts of a payload, each with whether it is the last; one empty part for an empty payload."""
     blocks = _sealed_blocks(source)
     block = next(blocks)
@@ -90,7 +83,7 @@ def _sealed_chunks(source: CiphertextSource) -> Iterator[tuple[memoryview, bool]
         block = following
 
 
-def _sealed_blocks(source: CiphertextSource) -> Iterator[memoryview]:
+def _sealed_blocks(source: Readable) -> Iterator[memoryview]:
     """Yield a payload in blocks of whole chunks, up to one that is cut or empty."""
     for memory in _memory():
         block = read_fully(source, memory)
@@ -99,7 +92,7 @@ def _sealed_blocks(source: CiphertextSource) -> Iterator[memoryview]:
             return
 
 
-def read_fully(source: CiphertextSource, memory: memoryview) -> memoryview:
+def read_fully(source: Readable, memory: memoryview) -> memoryview:
     """Fill memory; return the part that was filled, which is less than all of it only at the source's end."""
     filled = 0
     while filled < len(memory) and (size := source.readinto(memory[filled:])):
