@@ -29,8 +29,7 @@ export class Stage {
   /** Whether the act succeeded. */
   isDone = false;
 
-  /** `act` is the title of the offer that runs in it. */
-  constructor(readonly act = "") {
+  constructor() {
     this.place.append(this.#message, this.#stop, this.#body);
   }
 

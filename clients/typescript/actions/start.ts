@@ -122,11 +122,13 @@ export class Session {
     const before = this.#state;
     if (before.is !== "ready" || before.isRunning) return;
     const turn = this.#turn;
-    const stage = new Stage(offer.title);
+    const stage = new Stage();
     this.#set({ ...before, stage, isRunning: true });
     this.#running = offer.run({ ...before.context, stage }).catch((error: unknown) => stage.fail(error));
     await this.#running;
-    const [offers, why] = await offersOf(before.context).catch(() => [before.offers, before.why] as const);
+    const [left, why] = await offersOf(before.context).catch(() => [before.offers, before.why] as const);
+    const isDone = (each: Offer) => stage.isDone && each.title === offer.title;
+    const offers = left.map((each): Offer => (isDone(each) ? { ...each, begins: "again" } : each));
     const state = this.#state;
     if (state.is === "ready" && this.#turn === turn) this.#set({ ...state, offers, why, isRunning: false });
   }

@@ -100,8 +100,7 @@ export class View {
     if (stage === undefined) this.#running.replaceChildren();
     else if (stage.place.parentNode !== this.#running) this.#running.replaceChildren(stage.place);
     const nothing = element("p", { class: "nothing" }, `${t`This account has nothing to do here at the moment.`} ${why}`);
-    const isDone = (offer: Offer) => stage?.isDone === true && stage.act === offer.title;
-    const shown = offers.map((offer, at) => this.#offer(offer, at === 0 && offer.begins !== "again" && !isDone(offer)));
+    const shown = offers.map((offer, at) => this.#offer(offer, at === 0 && offer.begins !== "again"));
     if (shown.length === 0 && this.#running.hidden) shown.push(nothing);
     this.#offered.replaceChildren(...(isRunning ? [] : shown));
   }
