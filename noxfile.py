@@ -68,7 +68,7 @@ MUTATED = {
     "envelope": (
         "libs/bounty_protocol",
         "bounty_protocol/domain/envelope.py",
-        "protocol/domain protocol/crypto/test_vectors.py",
+        "protocol/domain/test_envelope.py protocol/crypto/test_vectors.py",
     ),
     "age": ("libs/bounty_protocol", "bounty_protocol/crypto/age_stream.py", "protocol/crypto/test_age.py"),
     "times": ("cli", "service_cli/chain/times.py", "cli/chain/test_times.py"),
@@ -128,7 +128,10 @@ coverage combine --quiet
 coverage json --quiet
 python tools/figures.py > .local/figures.json
 """
-"""The session ``tests`` once, for the branches that it takes; then all that ``tools/figures.py`` counts."""
+"""The session ``tests`` once, for the branches that it takes; then all that ``tools/figures.py`` counts.
+
+Servers have an environment of their own, so what they alone take is not counted.
+"""
 FIREFOX = """
 SERVICE_FIREFOX=$(command -v firefox-esr || command -v firefox)
 export SERVICE_FIREFOX
