@@ -4,7 +4,6 @@ from typing import Final
 
 from tools.generate.agents import AGENTS
 from tools.generate.audit import AUDIT
-from tools.generate.catalogue import CATALOGUE
 from tools.generate.derived import Derived
 from tools.generate.gas import GAS
 from tools.generate.hub import HUB
@@ -15,6 +14,6 @@ from tools.generate.typescript import TYPESCRIPT
 from tools.generate.vectors import VECTORS
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, SPECIFICATION, *PAGES, AGENTS, GAS, AUDIT,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, SPECIFICATION, *PAGES, AGENTS, GAS, AUDIT,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

@@ -1,7 +1,6 @@
 /** What the pages do with an error by its code, and with an answer that is not what was derived here. */
 
 import { ServiceError, type Issue } from "../src/acting.js";
-import { t } from "./words.js";
 
 /** Whether it is an error with this code, of the library's or of these pages'. */
 export function isCode(error: unknown, code: string): error is ServiceError {
@@ -22,11 +21,11 @@ export function refuseDifferences(code: string, pairs: readonly (readonly [strin
     .filter(([, theirs, ours]) => theirs !== ours)
     .map(([path, theirs, ours]) => ({
       path,
-      message: t`the service says ${String(theirs)}; this page derived ${String(ours)}`,
+      message: `the service says ${String(theirs)}; this page derived ${String(ours)}`,
     }));
   if (issues.length === 0) return;
-  throw new ServiceError(code, t`The service's answer differs from what this page derived itself.`, {
+  throw new ServiceError(code, "The service's answer differs from what this page derived itself.", {
     issues,
-    nextAction: t`Sign nothing more here, and report it to the operator.`,
+    nextAction: "Sign nothing more here, and report it to the operator.",
   });
 }

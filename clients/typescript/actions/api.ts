@@ -9,7 +9,6 @@ import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { pause } from "./dom.js";
 import type { Fact } from "./stage.js";
-import { t } from "./words.js";
 
 const POLL_MILLISECONDS = 1_000;
 const MOST_WAIT_SECONDS = 120;
@@ -17,7 +16,7 @@ const MOST_WAIT_SECONDS = 120;
 const MOST_SIGNATURES = 3;
 /** Why a wallet is asked for another signature. */
 const REFUSED =
-  t`The service did not accept the request that you signed, or is not ready for it yet. The same request needs another signature, since each is valid for one attempt.`;
+  "The service did not accept the request that you signed, or is not ready for it yet. The same request needs another signature, since each is valid for one attempt.";
 /** Refusals after which the same request with another signature may be taken. */
 const REPEATABLE = new Set([
   "unauthorized",
@@ -39,7 +38,7 @@ export function detailOf({ api, stage }: Acting, bounty: Bounty): Promise<Schema
       const found = await asked().catch(noneIf("bounty_not_found")); // not indexed yet
       if (found?.finality === "finalized") return found;
       signal.throwIfAborted();
-      stage.say(t`Waiting until the chain has finalized the bounty's last change and the service has read it.`);
+      stage.say("Waiting until the chain has finalized the bounty's last change and the service has read it.");
       await pause(POLL_MILLISECONDS);
     }
   });
@@ -70,26 +69,26 @@ export async function signed<Value>(
 ): Promise<Value> {
   const shown: Fact[] = [
     ...facts,
-    [t`Signed by`, account],
-    [t`What a signature allows`, t`this one request, for five minutes; it moves no money and grants no other rights`],
-    [t`Request`, name],
-    [t`Sent to`, new URL(settings.apiUrl).host],
+    ["Signed by", account],
+    ["What a signature allows", "this one request, for five minutes; it moves no money and grants no other rights"],
+    ["Request", name],
+    ["Sent to", new URL(settings.apiUrl).host],
   ];
   let why: readonly Fact[] = [];
   for (let wasted = 0; ; ) {
     const sending = () => {
-      stage.say(t`Asking the wallet for a signature, then sending the request.`);
+      stage.say("Asking the wallet for a signature, then sending the request.");
       return stage.until(send);
     };
     try {
-      return await stage.attempt(title, [...why, ...shown], t`Sign with the wallet`, sending, isExplained && why.length === 0);
+      return await stage.attempt(title, [...why, ...shown], "Sign with the wallet", sending, isExplained && why.length === 0);
     } catch (error) {
       if (!(error instanceof ServiceError) || !REPEATABLE.has(error.code)) throw error;
       if (error.code === "unauthorized" && (wasted += 1) === MOST_SIGNATURES) throw error;
       const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
-      stage.say(t`${error.message} This page tries again in ${seconds} seconds, with another signature.`);
+      stage.say(`${error.message} This page tries again in ${seconds} seconds, with another signature.`);
       await stage.until(() => pause(seconds * 1_000));
-      why = [[t`Why again`, REFUSED, "warning"]];
+      why = [["Why again", REFUSED, "warning"]];
     }
   }
 }
@@ -97,19 +96,19 @@ export async function signed<Value>(
 /** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
 export function requireNoKey(what: string, text: string): void {
   if (!AGE_KEY.test(text)) return;
-  const nextAction = t`Remove it; nothing was sent.`;
-  throw new ServiceError("secret_in_document", t`${what} a private key, which everyone could read.`, { nextAction });
+  const nextAction = "Remove it; nothing was sent.";
+  throw new ServiceError("secret_in_document", `${what} a private key, which everyone could read.`, { nextAction });
 }
 
 /** Facts of a request that the wallet signs right after another one, shown with that one. */
 export function following({ name, facts }: SignedRequest): Fact[] {
-  return [[t`Then the wallet asks once more`, t`for the signature of a second request`], ...facts, [t`Second request`, name]];
+  return [["Then the wallet asks once more", "for the signature of a second request"], ...facts, ["Second request", name]];
 }
 
 /** Refuses an address outside of the deployment's bucket, whatever the API says: `storage_mismatch`. */
 export function requireBucket({ settings }: Context, url: string): void {
   if (url.startsWith(settings.bucketUrl)) return;
-  throw new ServiceError("storage_mismatch", t`The service names an address outside this deployment's storage.`, {
-    nextAction: t`Nothing was sent there. Report it to the operator.`,
+  throw new ServiceError("storage_mismatch", "The service names an address outside this deployment's storage.", {
+    nextAction: "Nothing was sent there. Report it to the operator.",
   });
 }

@@ -10,7 +10,6 @@ import { noneIf, refuseDifferences } from "./answers.js";
 import type { Context } from "./context.js";
 import type { StatedBounty } from "./settings.js";
 import { moment } from "./text.js";
-import { t } from "./words.js";
 
 export const AWARDED = 1;
 export const NO_VALID_SUBMISSION = 2;
@@ -50,15 +49,15 @@ export async function readState(
     node.readContract({ ...hub, functionName: "getVerdict", args: [id, account] }),
   ]);
   refuseDifferences("page_differs", [
-    [t`Poster`, stated.poster_address, view.poster.toLowerCase()],
-    [t`escrow`, stated.escrow_amount, String(view.escrowAmount)],
-    [t`commitment of the page`, stated.spec_commitment, view.specCommitment],
-    [t`roster`, `${stated.roster_version} ${stated.guardian_roster_hash}`, `${view.rosterVersion} ${view.guardianRosterHash}`],
-    [t`submission deadline`, String(stated.submission_deadline), String(view.submissionDeadline)],
-    [t`reveal point`, String(stated.reveal_at), String(view.revealAt)],
-    [t`judging deadline`, String(stated.judging_deadline), String(view.judgingDeadline)],
-    [t`protocol fee`, stated.protocol_fee, String(view.protocolFee)],
-    [t`guardian fee`, stated.guardian_fee, String(view.guardianFee)],
+    ["Poster", stated.poster_address, view.poster.toLowerCase()],
+    ["escrow", stated.escrow_amount, String(view.escrowAmount)],
+    ["commitment of the page", stated.spec_commitment, view.specCommitment],
+    ["roster", `${stated.roster_version} ${stated.guardian_roster_hash}`, `${view.rosterVersion} ${view.guardianRosterHash}`],
+    ["submission deadline", String(stated.submission_deadline), String(view.submissionDeadline)],
+    ["reveal point", String(stated.reveal_at), String(view.revealAt)],
+    ["judging deadline", String(stated.judging_deadline), String(view.judgingDeadline)],
+    ["protocol fee", stated.protocol_fee, String(view.protocolFee)],
+    ["guardian fee", stated.guardian_fee, String(view.guardianFee)],
   ]);
   return {
     ...view,
@@ -79,11 +78,11 @@ export async function readState(
 
 /** Says why an account can do nothing on a bounty's page at the moment; from when on who may do what, the page shows. */
 export function whyNothing(account: Address, { isOpen, outcome, guardians, poster, winner, judgingDeadline }: Bounty): string {
-  if (isOpen) return t`What comes next begins at the times that this page shows; Guardians decide by ${moment(judgingDeadline)}.`;
+  if (isOpen) return `What comes next begins at the times that this page shows; Guardians decide by ${moment(judgingDeadline)}.`;
   if (outcome === AWARDED && ![winner, poster, ...guardians].includes(account)) {
-    return t`The bounty is over, and its award belongs to another account. If that one is yours, connect it.`;
+    return "The bounty is over, and its award belongs to another account. If that one is yours, connect it.";
   }
-  return t`The bounty is over. This account has been paid everything it was due, if anything.`;
+  return "The bounty is over. This account has been paid everything it was due, if anything.";
 }
 
 /** Reads a bounty of the Hub; undefined where it has none, or none yet. */
@@ -100,7 +99,7 @@ export async function requireFinal(context: Context, bounty: Bounty): Promise<vo
     final.winner.toLowerCase() === bounty.winner &&
     final.winningSubmission === bounty.winningSubmission;
   if (isSame) return;
-  throw new ServiceError("not_final", t`The outcome is on the chain, but its block is not finalized yet.`, {
-    nextAction: t`Try again in some minutes.`,
+  throw new ServiceError("not_final", "The outcome is on the chain, but its block is not finalized yet.", {
+    nextAction: "Try again in some minutes.",
   });
 }

@@ -6,7 +6,6 @@ import type { Context } from "./context.js";
 import { amount, moment } from "./text.js";
 import { carryOut, type Plan } from "./transactions.js";
 import type { Offer } from "./view.js";
-import { t } from "./words.js";
 
 /** Offers what the account can claim of a final bounty, part by part; and settling, once a bounty's time is up. */
 export function hubOffers(context: Context, bounty: Bounty): Offer[] {
@@ -20,10 +19,10 @@ export function hubOffers(context: Context, bounty: Bounty): Offer[] {
   const refund = account === poster ? refundDue : 0n;
   const fee = account === protocolFeeRecipient ? protocolFeeDue : 0n;
   const parts: [bigint, ClaimFunction, string][] = [
-    [award, "claim", t`the award`],
-    [refund, "claimRefund", t`the Poster's part`],
-    [claimable - award - refund - fee, "claimGuardianFee", t`a Guardian's share`], // what remains
-    [fee, "claimProtocolFee", t`the protocol fee`],
+    [award, "claim", "the award"],
+    [refund, "claimRefund", "the Poster's part"],
+    [claimable - award - refund - fee, "claimGuardianFee", "a Guardian's share"], // what remains
+    [fee, "claimProtocolFee", "the protocol fee"],
   ];
   return parts.filter(([due]) => due > 0n).map((part) => claiming(context, bounty, ...part));
 }
@@ -34,17 +33,17 @@ export function heartbeat(context: Context): Offer {
   const plan: Plan = {
     act: heartbeatAct(settings.deployment.hubAddress, account),
     name: "heartbeat",
-    title: t`Record that you are active`,
-    facts: [[t`What it does`, t`records that the Guardian ${account} is active; no money moves`]],
+    title: "Record that you are active",
+    facts: [["What it does", `records that the Guardian ${account} is active; no money moves`]],
     async result({ blockNumber }) {
       const at = moment((await node.getBlock({ blockNumber })).timestamp);
-      return [t`Recorded.`, t`Nothing is left to do: Posters see that you were active on ${at}.`];
+      return ["Recorded.", `Nothing is left to do: Posters see that you were active on ${at}.`];
     },
   };
   return {
-    title: t`Show that you are active`,
-    text: t`Records on the chain that this Guardian is active. Posters see when it was last active.`,
-    button: t`Show that you are active`,
+    title: "Show that you are active",
+    text: "Records on the chain that this Guardian is active. Posters see when it was last active.",
+    button: "Show that you are active",
     run: (acting) => carryOut(acting, plan),
   };
 }
@@ -55,25 +54,25 @@ function claiming(context: Context, bounty: Bounty, due: bigint, functionName: C
   const plan: Plan = {
     act: claimAct(settings.deployment.hubAddress, account, { functionName, bountyId: bounty.id }),
     name: `${functionName} ${bounty.id}`,
-    title: t`Claim ${what}`,
+    title: `Claim ${what}`,
     facts: [
-      [t`What it does`, t`pays ${what} of bounty ${bounty.id} out of the contract`],
-      [t`You receive`, shown],
-      [t`Paid to`, account],
+      ["What it does", `pays ${what} of bounty ${bounty.id} out of the contract`],
+      ["You receive", shown],
+      ["Paid to", account],
     ],
     async ready() {
       await requireFinal(context, bounty);
       return [];
     },
     async result({ args }) {
-      const paid = t`Paid: ${amount(args["amount"] as bigint, token)}`;
-      return [paid, t`Nothing is left to do: the amount is in your account ${account}.`];
+      const paid = `Paid: ${amount(args["amount"] as bigint, token)}`;
+      return [paid, `Nothing is left to do: the amount is in your account ${account}.`];
     },
   };
   return {
-    title: t`Claim ${what}: ${shown}`,
-    text: t`The contract holds this amount for this account. It is never sent automatically, and the claim does not expire.`,
-    button: t`Claim ${shown}`,
+    title: `Claim ${what}: ${shown}`,
+    text: "The contract holds this amount for this account. It is never sent automatically, and the claim does not expire.",
+    button: `Claim ${shown}`,
     begins: "alone",
     run: (acting) => carryOut(acting, plan),
   };
@@ -83,19 +82,19 @@ function settling(context: Context, { id, poster }: Bounty): Offer {
   const plan: Plan = {
     act: settlementAct(context.settings.deployment.hubAddress, id),
     name: `settle ${id}`,
-    title: t`Settle the bounty`,
+    title: "Settle the bounty",
     facts: [
-      [t`What it does`, t`ends bounty ${id} without a winner`],
-      [t`Who gains`, t`the Poster ${poster} can then claim its part; you receive nothing`],
+      ["What it does", `ends bounty ${id} without a winner`],
+      ["Who gains", `the Poster ${poster} can then claim its part; you receive nothing`],
     ],
     async result() {
-      return [t`Settled.`, t`Next, the Poster ${poster} can claim its part on this page, once the block is finalized.`];
+      return ["Settled.", `Next, the Poster ${poster} can claim its part on this page, once the block is finalized.`];
     },
   };
   return {
-    title: t`Settle this bounty`,
-    text: t`Its judging time is over. Settling ends it without an award, so that the Poster can claim the money. Anyone may settle.`,
-    button: t`Settle it`,
+    title: "Settle this bounty",
+    text: "Its judging time is over. Settling ends it without an award, so that the Poster can claim the money. Anyone may settle.",
+    button: "Settle it",
     run: (acting) => carryOut(acting, plan),
   };
 }

@@ -7,7 +7,6 @@
 import { improve } from "./reading.js";
 import { rememberedWallet } from "./remembered.js";
 import type { Session } from "./start.js";
-import { t, useWords, type Words } from "./words.js";
 
 const place = document.getElementById("wallet");
 const acting = document.getElementById("acting");
@@ -26,19 +25,17 @@ if (place !== null && acting !== null) {
 
 let session: Promise<Session> | undefined;
 
-/** Loads the scripts, in the language of the page, and has a wallet chosen; again unasked where one was before. */
+/** Loads the scripts and has a wallet chosen; again unasked where one was before. */
 async function connect(place: HTMLElement, acting: HTMLElement, isAgain: boolean, pressed?: HTMLButtonElement): Promise<void> {
   const buttons = [pressed, document.getElementById("connect")].filter((each) => each instanceof HTMLButtonElement);
   for (const each of buttons) each.disabled = true;
   try {
-    const words = place.dataset["words"];
-    if (words !== undefined && session === undefined) useWords((await (await fetch(words)).json()) as Words);
     session ??= import("./start.js").then(({ Session }) => new Session(place, acting));
     const made = await session;
     await (isAgain ? made.chooseAgain() : made.choose());
   } catch {
     session = undefined;
-    acting.textContent = t`The wallet script could not be loaded. Reload the page and try again.`;
+    acting.textContent = "The wallet script could not be loaded. Reload the page and try again.";
   } finally {
     for (const each of buttons) each.disabled = false;
   }

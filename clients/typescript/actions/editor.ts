@@ -12,7 +12,6 @@ import { deadlineOf, escrowOf, linesBeforeText, missing, pageOf, placed, windowO
 import type { Filled } from "./page.js";
 import { factList, problem, type Fact } from "./stage.js";
 import { amount, counted, moment, type Token } from "./text.js";
-import { t } from "./words.js";
 
 const DRAFT = "page";
 const MAX_BYTES = 256 * 1024;
@@ -74,7 +73,7 @@ export class Editor {
     }
     const deadline = draft === undefined ? Math.floor(Date.now() / 3_600_000) * 3_600 + DEADLINE_DAYS * DAY : draft.deadline;
     this.#fields.deadline.value = deadline === undefined ? "" : localText(deadline);
-    const note = element("p", { class: "muted" }, t`Nothing is sent before you continue, and nothing is published before you sign.`);
+    const note = element("p", { class: "muted" }, "Nothing is sent before you continue, and nothing is published before you sign.");
     if (this.#fields.finished.value !== "") openFold(this.#fields.finished);
     this.shown = [this.#refusal, form, this.#sums, note];
     for (const [name, field] of Object.entries(this.#fields)) {
@@ -99,14 +98,14 @@ export class Editor {
     const issues = missing(filled, token);
     try {
       if (issues.length > 0) {
-        const nextAction = t`Nothing was sent.`;
-        throw new ServiceError("page_incomplete", t`Some fields are not filled in yet.`, { issues, nextAction });
+        const nextAction = "Nothing was sent.";
+        throw new ServiceError("page_incomplete", "Some fields are not filled in yet.", { issues, nextAction });
       }
       const page = pageOf(filled, token);
-      requireNoKey(t`The page holds`, page);
+      requireNoKey("The page holds", page);
       pageTerms(page);
       if (new TextEncoder().encode(page).length > MAX_BYTES) {
-        throw new ServiceError("payload_too_large", t`The page is larger than 256 KiB.`, { nextAction: t`Shorten it.` });
+        throw new ServiceError("payload_too_large", "The page is larger than 256 KiB.", { nextAction: "Shorten it." });
       }
       await drafts.write(DRAFT, JSON.stringify(filled)); // the same text of the same fields, on each visit
       return page;
@@ -138,7 +137,7 @@ export class Editor {
     }
     this.#mark();
     const count = error.issues.length - left.length;
-    const message = count === 0 ? error.message : t`${error.message} See ${counted(count, "remark")} below, each beside its field.`;
+    const message = count === 0 ? error.message : `${error.message} See ${counted(count, "remark")} below, each beside its field.`;
     return new ServiceError(error.code, message, { issues: left, nextAction: error.nextAction });
   }
 
@@ -177,34 +176,34 @@ export class Editor {
     const zone = `${name} (${clock.resolvedOptions().timeZone})`;
     const line = (attributes: Readonly<Record<string, string>>) => element("input", { type: "text", autocomplete: "off", ...attributes });
     const text = (rows: string, attributes = {}) => element("textarea", { rows, ...attributes });
-    const window = this.#part("window", line({ inputmode: "numeric" }), t`Judging window`, t`How long the Guardians have, once they can open the work.`);
-    const unit = (this.#fields.windowUnit = element("select", { "aria-label": t`Unit of the judging window` }));
-    for (const [seconds, name] of [[60, t`minutes`], [3_600, t`hours`], [DAY, t`days`]] as const) {
+    const window = this.#part("window", line({ inputmode: "numeric" }), "Judging window", "How long the Guardians have, once they can open the work.");
+    const unit = (this.#fields.windowUnit = element("select", { "aria-label": "Unit of the judging window" }));
+    for (const [seconds, name] of [[60, "minutes"], [3_600, "hours"], [DAY, "days"]] as const) {
       unit.append(element("option", { value: String(seconds) }, name));
     }
     this.#fields.window.insertAdjacentElement("afterend", unit);
-    const entry = t`One on each line. Each criterion stands alone, and two people must come to the same answer.`;
-    const whole = t`Markdown with frontmatter, exactly as it will be published. It replaces all fields above.`;
+    const entry = "One on each line. Each criterion stands alone, and two people must come to the same answer.";
+    const whole = "Markdown with frontmatter, exactly as it will be published. It replaces all fields above.";
     return element(
       "div",
       { class: "editor" },
-      this.#part("title", line({ maxlength: "200" }), t`Title`, t`What is to be made, in one line.`),
-      this.#part("summary", text("3", { maxlength: "2000" }), t`Summary`, t`What it does and for whom, in two or three sentences. It stands below the title.`),
-      this.#part("escrow", line({ inputmode: "decimal" }), t`Escrow in ${symbol}`, t`What you pay. The winner gets it less the fees.`),
-      this.#part("deadline", element("input", { type: "datetime-local" }), t`Deadline`, t`Until when work is taken, by your clock: ${zone}.`),
+      this.#part("title", line({ maxlength: "200" }), "Title", "What is to be made, in one line."),
+      this.#part("summary", text("3", { maxlength: "2000" }), "Summary", "What it does and for whom, in two or three sentences. It stands below the title."),
+      this.#part("escrow", line({ inputmode: "decimal" }), `Escrow in ${symbol}`, "What you pay. The winner gets it less the fees."),
+      this.#part("deadline", element("input", { type: "datetime-local" }), "Deadline", `Until when work is taken, by your clock: ${zone}.`),
       window,
-      this.#part("criteria", text("5"), t`Acceptance criteria`, entry),
-      this.#part("deliverables", text("3"), t`Deliverables`, t`What the work contains, by name: one on each line.`),
-      this.#part("body", text("14"), t`Text`, t`What is needed and why, what exists already, and how it will be judged. Markdown.`),
+      this.#part("criteria", text("5"), "Acceptance criteria", entry),
+      this.#part("deliverables", text("3"), "Deliverables", "What the work contains, by name: one on each line."),
+      this.#part("body", text("14"), "Text", "What is needed and why, what exists already, and how it will be judged. Markdown."),
       element(
         "details",
         {},
-        element("summary", {}, t`Language, contact and tags`),
-        this.#part("language", line({ maxlength: "35", placeholder: "en" }), t`Language`, t`A tag such as en or pt-BR; may be left out.`),
-        this.#part("contact", line({ maxlength: "200" }), t`Contact`, t`Public for ever; may be left out.`),
-        this.#part("tags", line({ maxlength: "160" }), t`Tags`, t`Up to five words such as parser or data, with commas; may be left out.`),
+        element("summary", {}, "Language, contact and tags"),
+        this.#part("language", line({ maxlength: "35", placeholder: "en" }), "Language", "A tag such as en or pt-BR; may be left out."),
+        this.#part("contact", line({ maxlength: "200" }), "Contact", "Public for ever; may be left out."),
+        this.#part("tags", line({ maxlength: "160" }), "Tags", "Up to five words such as parser or data, with commas; may be left out."),
       ),
-      element("details", {}, element("summary", {}, t`Use a finished page`), this.#part("finished", text("20"), t`Page`, whole)),
+      element("details", {}, element("summary", {}, "Use a finished page"), this.#part("finished", text("20"), "Page", whole)),
     );
   }
 
@@ -228,8 +227,8 @@ export class Editor {
 
 /** Says what contract and account have against an amount; undefined for nothing. */
 export function against(escrow: bigint, { held, minEscrow }: Bounds, token: Token): string | undefined {
-  if (escrow < minEscrow) return t`Write at least ${amount(minEscrow, token)}.`;
-  return escrow > held ? t`Your account holds ${amount(held, token)} only.` : undefined;
+  if (escrow < minEscrow) return `Write at least ${amount(minEscrow, token)}.`;
+  return escrow > held ? `Your account holds ${amount(held, token)} only.` : undefined;
 }
 
 /** Says what terms come to while they are written, with a wallet or without; nothing of it is signed. */
@@ -238,13 +237,13 @@ function outlookOf({ token, figures, bounds }: Desk, filled: Filled): Fact[] {
   const shown: Fact[] = [];
   if (escrow !== undefined) {
     const { protocolFee, guardianFee } = feesOf(escrow, figures);
-    shown.push([t`You pay`, amount(escrow, token)], [t`The winner gets`, amount(escrow - protocolFee - guardianFee, token)]);
+    shown.push(["You pay", amount(escrow, token)], ["The winner gets", amount(escrow - protocolFee - guardianFee, token)]);
   }
-  if (bounds !== undefined) shown.push([t`Your balance`, amount(bounds.held, token)]);
-  if (deadline !== undefined) shown.push([t`Closes`, moment(deadline)]);
+  if (bounds !== undefined) shown.push(["Your balance", amount(bounds.held, token)]);
+  if (deadline !== undefined) shown.push(["Closes", moment(deadline)]);
   if (deadline !== undefined && window !== undefined) {
     const ends = BigInt(deadline) + figures.revealDelay + BigInt(window);
-    shown.push([t`Judged until`, moment(ends)], [t`If nobody wins`, refundDay(ends)]);
+    shown.push(["Judged until", moment(ends)], ["If nobody wins", refundDay(ends)]);
   }
   return shown;
 }

@@ -3,7 +3,6 @@
 import { ServiceError } from "../src/acting.js";
 import { element, labelled } from "./dom.js";
 import { bytes, counted, printable } from "./text.js";
-import { t } from "./words.js";
 
 const MOST_LISTED = 200;
 const IGNORE_FILE = ".bountyignore";
@@ -30,19 +29,19 @@ export function directoryField(onChosen: (files: readonly ChosenFile[]) => Promi
   }
   /** Gives the files; refuses none, and a directory whose ignore file would have to be followed. */
   const files = (): readonly ChosenFile[] => {
-    if (chosen.length === 0) throw new ServiceError("nothing_chosen", t`Choose at least one file, or a directory that has one.`);
+    if (chosen.length === 0) throw new ServiceError("nothing_chosen", "Choose at least one file, or a directory that has one.");
     if (!chosen.some(({ path }) => path === IGNORE_FILE)) return chosen;
-    throw new ServiceError("ignore_file_present", t`The directory has a ${IGNORE_FILE}, which this page does not follow.`, {
-      nextAction: t`Choose a copy without it and without what it names, or use service-cli solver:submit.`,
+    throw new ServiceError("ignore_file_present", `The directory has a ${IGNORE_FILE}, which this page does not follow.`, {
+      nextAction: "Choose a copy without it and without what it names, or use service-cli solver:submit.",
     });
   };
-  return { place: element("div", {}, labelled(t`Directory with the work`, directory), labelled(t`Or files`, single)), files };
+  return { place: element("div", {}, labelled("Directory with the work", directory), labelled("Or files", single)), files };
 }
 
 /** Lists files by their paths and sizes, as many as a person may look through. */
 export function fileList(files: readonly { readonly path: string; readonly size: number }[]): HTMLElement {
   const shown = files.slice(0, MOST_LISTED).map(({ path, size }) => element("li", {}, `${printable(path)}, ${bytes(size)}`));
   const left = files.length - shown.length;
-  if (left > 0) shown.push(element("li", {}, t`and ${counted(left, "file")} more`));
+  if (left > 0) shown.push(element("li", {}, `and ${counted(left, "file")} more`));
   return element("ul", { class: "files" }, ...shown);
 }

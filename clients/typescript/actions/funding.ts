@@ -27,7 +27,6 @@ import type { Fact } from "./stage.js";
 import { amount, moment, printable } from "./text.js";
 import { perform, tolerated } from "./transactions.js";
 import { hasPassed, signingTime } from "./witnesses.js";
-import { t } from "./words.js";
 
 const BASIS_POINTS = 10_000n;
 const MAINNET = 8453;
@@ -114,8 +113,8 @@ export async function readConditions({ node, hub, token, account, settings }: Co
   ]);
   const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [rosterVersion] });
   if (guardianRosterHash(chainId, hubAddress, { version: rosterVersion, ...roster }) !== roster.guardianRosterHash) {
-    throw new ServiceError("guardian_roster_mismatch", t`The roster's members do not match the hash in the contract.`, {
-      nextAction: t`Choose another node in the wallet.`,
+    throw new ServiceError("guardian_roster_mismatch", "The roster's members do not match the hash in the contract.", {
+      nextAction: "Choose another node in the wallet.",
     });
   }
   return {
@@ -131,10 +130,10 @@ export async function readConditions({ node, hub, token, account, settings }: Co
 /** Creates the bounty. */
 export function create(context: Acting, job: Job, funding: SignedFunding): Promise<FoundEvent> {
   const { terms, validBefore, signature } = funding;
-  const does: Fact = [t`What it does`, t`creates the bounty on the terms that you agreed to`];
+  const does: Fact = ["What it does", "creates the bounty on the terms that you agreed to"];
   return perform(context, {
     name: creationStep(nonceOf(context, terms)),
-    title: t`Create the bounty`,
+    title: "Create the bounty",
     act: fundingAct(context.settings.deployment, context.account, terms, validBefore, signature),
     facts: [does, ...factsOf(context, job, funding)],
   });
@@ -185,8 +184,8 @@ export async function authorized(
   const until = now + AUTHORIZATION_SECONDS;
   const validBefore = rosterUntil > 0n && rosterUntil < until ? rosterUntil : until;
   if (validBefore <= now + MARGIN_SECONDS) {
-    throw new ServiceError("roster_changing", t`A new roster takes effect at ${moment(rosterUntil)}.`, {
-      nextAction: t`Continue after that time; terms signed now would come too late.`,
+    throw new ServiceError("roster_changing", `A new roster takes effect at ${moment(rosterUntil)}.`, {
+      nextAction: "Continue after that time; terms signed now would come too late.",
     });
   }
   const nonces = [...new Set([...(kept?.nonces ?? []), nonceOf(context, terms)])];
@@ -194,10 +193,10 @@ export async function authorized(
   const name = fundingName(job.commitment);
   await journal.put(name, funding); // before it is signed: the same terms for good
   const typedData = fundingTypedData(settings.deployment, domain, account, funding.terms, validBefore);
-  const does: Fact = [t`What it does`, t`lets the contract take ${amount(terms.escrowAmount, token)} from you, for exactly this bounty`];
+  const does: Fact = ["What it does", `lets the contract take ${amount(terms.escrowAmount, token)} from you, for exactly this bounty`];
   const facts = [does, ...factsOf(context, job, funding)];
-  const signature = await stage.attempt(t`Sign the escrow`, facts, t`Sign with the wallet`, () => {
-    stage.say(t`Asking the wallet to sign the transfer.`);
+  const signature = await stage.attempt("Sign the escrow", facts, "Sign with the wallet", () => {
+    stage.say("Asking the wallet to sign the transfer.");
     return stage.until(() => wallet.signTypedData(typedData));
   });
   const signedUntil = validBefore > funding.signedUntil ? validBefore : funding.signedUntil;
@@ -205,8 +204,8 @@ export async function authorized(
   await journal.put(name, done);
   if (await isTaken(context, job.conditions, done)) return done;
   const message =
-    t`The token accepts no signature of your account: the account has code that confirms no signature (ERC-1271), as after a delegation (EIP-7702).`;
-  const nextAction = t`End the delegation in the wallet, or fund with another account. Nothing was paid.`;
+    "The token accepts no signature of your account: the account has code that confirms no signature (ERC-1271), as after a delegation (EIP-7702).";
+  const nextAction = "End the delegation in the wallet, or fund with another account. Nothing was paid.";
   throw new ServiceError("signature_not_taken", message, { nextAction });
 }
 
@@ -217,10 +216,10 @@ async function termsFor(context: Acting, job: Job, number: bigint, kept: Funding
     const isHonouredNow = isHonoured(terms, job.conditions);
     if (isHonouredNow && !(await isSpent(context, nonceOf(context, terms)))) return terms;
     if (signedUntil > 0n && !(await hasPassed(context, signedUntil))) {
-      const why = isHonouredNow ? t`The token shows it as used` : t`The contract's roster or fees changed`;
-      const message = t`${why}, and what you signed before is valid until ${moment(signedUntil)}.`;
+      const why = isHonouredNow ? "The token shows it as used" : "The contract's roster or fees changed";
+      const message = `${why}, and what you signed before is valid until ${moment(signedUntil)}.`;
       throw new ServiceError(FACTS.authorization_over[1], message, {
-        nextAction: t`Continue after that time, once its block is final. Nothing else was signed.`,
+        nextAction: "Continue after that time, once its block is final. Nothing else was signed.",
       });
     }
   }
@@ -247,14 +246,14 @@ async function unspentTerms(context: Acting, job: Job, first: bigint): Promise<T
     if (!(await isSpent(context, nonceOf(context, terms)))) return terms;
     if (number > first) continue;
     const facts: Fact[] = [
-      [t`The token`, t`says that the authorization for these terms was used or cancelled, but no bounty created by it is found`],
-      [t`What this may mean`, t`a bounty that you created a moment ago on another machine; it appears in a minute`],
-      [t`Another authorization`, t`would pay another escrow`],
+      ["The token", "says that the authorization for these terms was used or cancelled, but no bounty created by it is found"],
+      ["What this may mean", "a bounty that you created a moment ago on another machine; it appears in a minute"],
+      ["Another authorization", "would pay another escrow"],
     ];
-    await stage.confirm(t`This page may already be funded`, facts, [t`Fund it once more`]);
+    await stage.confirm("This page may already be funded", facts, ["Fund it once more"]);
   }
-  throw new ServiceError("authorization_used", t`The token shows every authorization for this page as used.`, {
-    nextAction: t`Choose another node in the wallet, and check the account's transfers on chain.`,
+  throw new ServiceError("authorization_used", "The token shows every authorization for this page as used.", {
+    nextAction: "Choose another node in the wallet, and check the account's transfers on chain.",
   });
 }
 
@@ -287,17 +286,17 @@ export async function requireNoOtherText(context: Acting, commitment: Hex): Prom
     const { signedUntil } = other;
     if (signedUntil === 0n || (await tolerated(hasPassed(context, signedUntil)))) continue;
     const facts: Fact[] = [
-      [t`The other text`, name.slice(fundingName("").length)],
-      [t`What happened to it`, t`you signed for it: anyone who has that signature can create its bounty until ${moment(signedUntil)}`],
-      [t`Both`, t`would be bounties, each with its own escrow until it ends`],
+      ["The other text", name.slice(fundingName("").length)],
+      ["What happened to it", `you signed for it: anyone who has that signature can create its bounty until ${moment(signedUntil)}`],
+      ["Both", "would be bounties, each with its own escrow until it ends"],
     ];
-    await stage.confirm(t`Another text of yours may also become a bounty`, facts, [t`Fund this page as well`]);
+    await stage.confirm("Another text of yours may also become a bounty", facts, ["Fund this page as well"]);
   }
 }
 
 /** From when on, at the latest, the escrow can be claimed back. */
 export function refundDay(judgingDeadline: bigint): string {
-  return t`you can claim the escrow back from ${moment(judgingDeadline)} on at the latest, less the shares of Guardians who recorded a Verdict`;
+  return `you can claim the escrow back from ${moment(judgingDeadline)} on at the latest, less the shares of Guardians who recorded a Verdict`;
 }
 
 /** What the Poster agrees to with the signature, and has agreed to where it is sent, in words. */
@@ -309,15 +308,15 @@ function factsOf(context: Context, { page, conditions }: Job, { terms, validBefo
   const { guardians, quorum } = conditions;
   const isMainnet = settings.deployment.chainId === MAINNET;
   return [
-    [t`The winner gets`, amount(escrowAmount - maxProtocolFee - maxGuardianFee, token)],
-    [t`If nobody wins`, refundDay(revealAt + terms.judgingWindow)],
-    ...(isMainnet ? [[t`Real money`, t`this is the mainnet deployment`, "warning"] as const] : []),
-    [t`Page`, t`${printable(page.title)}, with the commitment ${terms.specCommitment}`],
-    [t`Fees at most`, t`${amount(maxProtocolFee, token)} for the protocol, ${amount(maxGuardianFee, token)} for the Guardians`],
-    [t`Submissions until`, moment(terms.submissionDeadline)],
-    [t`Judged`, t`from ${moment(revealAt)} until ${until}`],
-    [t`Decided by`, t`${quorum} of ${guardians.length} Guardians: ${guardians.join(", ")}`],
-    [t`What it costs`, t`${amount(escrowAmount, token)}, including all fees of the service, plus the network's fee in ether, which the wallet shows`],
-    [t`The signature is valid until`, moment(validBefore)],
+    ["The winner gets", amount(escrowAmount - maxProtocolFee - maxGuardianFee, token)],
+    ["If nobody wins", refundDay(revealAt + terms.judgingWindow)],
+    ...(isMainnet ? [["Real money", "this is the mainnet deployment", "warning"] as const] : []),
+    ["Page", `${printable(page.title)}, with the commitment ${terms.specCommitment}`],
+    ["Fees at most", `${amount(maxProtocolFee, token)} for the protocol, ${amount(maxGuardianFee, token)} for the Guardians`],
+    ["Submissions until", moment(terms.submissionDeadline)],
+    ["Judged", `from ${moment(revealAt)} until ${until}`],
+    ["Decided by", `${quorum} of ${guardians.length} Guardians: ${guardians.join(", ")}`],
+    ["What it costs", `${amount(escrowAmount, token)}, including all fees of the service, plus the network's fee in ether, which the wallet shows`],
+    ["The signature is valid until", moment(validBefore)],
   ];
 }

@@ -5,7 +5,6 @@
 
 import type { Address } from "viem";
 import { ServiceError, type Deployment } from "../src/acting.js";
-import { t } from "./words.js";
 
 const STORE = "steps";
 
@@ -62,8 +61,8 @@ export class Journal {
   async alone<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
     return navigator.locks.request(this.#prefix + name, { ifAvailable: true }, async (lock) => {
       if (lock !== null) return work();
-      throw new ServiceError("already_running", t`Another tab of this browser is already doing this.`, {
-        nextAction: t`Continue there, or close that tab. If there is none, reload this page.`,
+      throw new ServiceError("already_running", "Another tab of this browser is already doing this.", {
+        nextAction: "Continue there, or close that tab. If there is none, reload this page.",
       });
     });
   }
@@ -93,7 +92,7 @@ function answered<Value>(request: IDBRequest<Value>): Promise<Value> {
 }
 
 function unusable(): ServiceError {
-  return new ServiceError("journal_unusable", t`This browser does not let the page save its progress.`, {
-    nextAction: t`Use a window that is not private, and make sure that the disk is not full.`,
+  return new ServiceError("journal_unusable", "This browser does not let the page save its progress.", {
+    nextAction: "Use a window that is not private, and make sure that the disk is not full.",
   });
 }

@@ -14,7 +14,6 @@ import { isCode } from "./answers.js";
 import { refusedBy, revertData } from "./refused.js";
 import type { Token } from "./text.js";
 import { chainOf, type Wallet } from "./wallet.js";
-import { t } from "./words.js";
 
 /** An event of the Hub that shows that something was done; `args` are its indexed values and others to compare. */
 export type ExpectedEvent = Act<ActEvent>["expected"][number];
@@ -147,13 +146,13 @@ export class Node {
     const wrongChain = causeOf(error, (each) => isCode(each, "wrong_chain"));
     if (wrongChain !== null) return wrongChain as ServiceError;
     if (causeOf(error, (each) => each instanceof ContractFunctionZeroDataError) !== null) {
-      const nextAction = t`Check which network the wallet uses.`;
-      return new ServiceError("no_contract", t`There is no contract at this address on the wallet's chain.`, { nextAction });
+      const nextAction = "Check which network the wallet uses.";
+      return new ServiceError("no_contract", "There is no contract at this address on the wallet's chain.", { nextAction });
     }
     const data = revertData(error);
     if (data !== undefined) return refusedBy(data, this.#token);
-    return new ServiceError("chain_unavailable", t`The wallet's node does not answer.`, {
-      nextAction: t`Try again in a moment, or choose another node in the wallet.`,
+    return new ServiceError("chain_unavailable", "The wallet's node does not answer.", {
+      nextAction: "Try again in a moment, or choose another node in the wallet.",
     });
   }
 }

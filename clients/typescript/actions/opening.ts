@@ -17,7 +17,6 @@ import type { Numbered } from "./submissions.js";
 import { bytes, counted } from "./text.js";
 import type { Offer } from "./view.js";
 import { finalWinner, type Recorded } from "./witnesses.js";
-import { t } from "./words.js";
 
 const MOST_KEY_BYTES = 64 * 1024;
 const DELIVERY_MILLISECONDS = 5_000;
@@ -36,19 +35,19 @@ export function openingOffers(context: Context, bounty: Bounty, isDelivered: boo
   const offers: Offer[] = [];
   if (isAwarded && bounty.guardians.includes(account) && isDelivered !== true) {
     offers.push({
-      title: t`Deliver the key of the winning work`,
-      text: t`Until a Guardian does, the Poster cannot open the work. The key is sealed to the deployment, which passes it on to the Poster only.`,
-      button: t`Deliver the key`,
+      title: "Deliver the key of the winning work",
+      text: "Until a Guardian does, the Poster cannot open the work. The key is sealed to the deployment, which passes it on to the Poster only.",
+      button: "Deliver the key",
       run: (acting) => deliver(acting, bounty),
     });
   }
   if (isAwarded && account === bounty.poster) {
-    const waits = t`No Guardian has delivered its key yet; this page can wait for it.`;
-    const plain = t`This page makes a one-time key for it and keeps the key nowhere. You save the work as a tar archive.`;
+    const waits = "No Guardian has delivered its key yet; this page can wait for it.";
+    const plain = "This page makes a one-time key for it and keeps the key nowhere. You save the work as a tar archive.";
     offers.push({
-      title: t`The winning work`,
+      title: "The winning work",
       text: isDelivered === false ? waits : plain,
-      button: t`Get the work`,
+      button: "Get the work",
       begins: "alone",
       run: (acting) => openAsPoster(acting, bounty),
     });
@@ -95,13 +94,13 @@ async function deliver(context: Acting, bounty: Bounty): Promise<void> {
   const named = await finalWinner(context, bounty);
   const key = await deliveryKey(context);
   const keys = keyField();
-  const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Continue`, () => keys.read());
+  const keyring = await stage.ask("Your encryption keys", [keys.place], "Continue", () => keys.read());
   const request: SignedRequest = {
-    title: t`Deliver the key of the winning work`,
+    title: "Deliver the key of the winning work",
     name: `POST /api/bounties/${bounty.id}/delivery/wrap`,
     facts: [
-      [t`What it does`, t`lets only the Poster ${bounty.poster} open the winning work`],
-      [t`Sealed to`, t`the delivery key ${key}, as on chain`],
+      ["What it does", `lets only the Poster ${bounty.poster} open the winning work`],
+      ["Sealed to", `the delivery key ${key}, as on chain`],
     ],
   };
   const fetched = await fetchSubmission(context, bounty, named, following(request));
@@ -112,8 +111,8 @@ async function deliver(context: Acting, bounty: Bounty): Promise<void> {
   const body = { solver_address: named.solver, submission_commitment: named.commitment, ...wrapped };
   const send = () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body }));
   await signed(context, request, send, true);
-  const next = t`Next, the Poster ${bounty.poster} can open the work on this page.`;
-  stage.done(t`The key of the winning work is delivered.`, element("p", {}, next));
+  const next = `Next, the Poster ${bounty.poster} can open the work on this page.`;
+  stage.done("The key of the winning work is delivered.", element("p", {}, next));
 }
 
 async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
@@ -122,7 +121,7 @@ async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
   await stage.until(async (signal) => {
     while (!(await delivery(context, bounty).catch(() => true))) {
       signal.throwIfAborted();
-      stage.say(t`No Guardian has delivered the key of the winning work yet. This page is waiting for it; you can also come back later.`);
+      stage.say("No Guardian has delivered the key of the winning work yet. This page is waiting for it; you can also come back later.");
       await pause(DELIVERY_MILLISECONDS);
     }
   });
@@ -132,11 +131,11 @@ async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
   const path = { bounty_id: bounty.id.toString() };
   const body = { poster_ephemeral_public_key: own };
   const request: SignedRequest = {
-    title: t`Get the key of the winning work`,
+    title: "Get the key of the winning work",
     name: `POST /api/bounties/${bounty.id}/delivery/retrieve`,
     facts: [
-      [t`What it does`, t`has the key of the winning work sealed to a key that this page has just made`],
-      [t`Key of this page`, own],
+      ["What it does", "has the key of the winning work sealed to a key that this page has just made"],
+      ["Key of this page", own],
       ...following(reading(bounty, named)),
     ],
   };
@@ -156,8 +155,8 @@ async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
 async function deliveryKey({ node, hub, api, stage }: Acting): Promise<Hex> {
   const key = await node.readContract({ ...hub, functionName: "deliveryKey" });
   if (key === zeroHash) {
-    throw new ServiceError("delivery_unavailable", t`No delivery key is in effect on the chain.`, {
-      nextAction: t`Try again once the operator has published one.`,
+    throw new ServiceError("delivery_unavailable", "No delivery key is in effect on the chain.", {
+      nextAction: "Try again once the operator has published one.",
     });
   }
   const asked = () => answerOf(api.GET("/api/deployment/delivery-key"));
@@ -168,22 +167,22 @@ async function deliveryKey({ node, hub, api, stage }: Acting): Promise<Hex> {
 /** A field for the file with a Guardian's keys, which is read here and sent nowhere. */
 export function keyField() {
   const input = element("input", { type: "file" });
-  const hint = t`Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read in this page and sent nowhere.`;
+  const hint = "Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read in this page and sent nowhere.";
   /** Gives the identities of the file that was chosen; `nothing_chosen` without one. */
   const read = async (): Promise<string[]> => {
     const { identitiesOf } = await import("./work.js");
     const file = input.files?.[0];
     if (file !== undefined && file.size <= MOST_KEY_BYTES) return identitiesOf(await file.text());
-    throw new ServiceError("nothing_chosen", t`Choose the file with your encryption keys.`);
+    throw new ServiceError("nothing_chosen", "Choose the file with your encryption keys.");
   };
-  return { place: labelled(t`File with your encryption keys`, input, hint), read };
+  return { place: labelled("File with your encryption keys", input, hint), read };
 }
 
 function reading(bounty: Bounty, { commitment }: Recorded): SignedRequest {
   return {
-    title: t`Read the sealed work`,
+    title: "Read the sealed work",
     name: `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`,
-    facts: [[t`What it does`, t`downloads a sealed Submission; it is opened in this page`]],
+    facts: [["What it does", "downloads a sealed Submission; it is opened in this page"]],
   };
 }
 
@@ -209,9 +208,9 @@ async function fetchSubmission(
   const envelope = parseEnvelope(content.envelope);
   const issues = envelopeDifferences(envelope, bounty.pinned, named.solver, beacon);
   if (issues.length > 0) {
-    throw new ServiceError("envelope_mismatch", t`The Submission was not sealed for this bounty by this Solver.`, {
+    throw new ServiceError("envelope_mismatch", "The Submission was not sealed for this bounty by this Solver.", {
       issues,
-      nextAction: t`It cannot be judged as work for this bounty.`,
+      nextAction: "It cannot be judged as work for this bounty.",
     });
   }
   requireBucket(context, content.download_url);
@@ -222,7 +221,7 @@ async function fetchSubmission(
 async function contentKey(context: Acting, bounty: Bounty, { envelope }: Fetched, keyring: readonly string[]): Promise<string> {
   const { fetchBeacon, openContentKey } = await import("./work.js");
   const beacon = beaconOf(context);
-  context.stage.say(t`Verifying the beacon's round and opening the key of the work.`);
+  context.stage.say("Verifying the beacon's round and opening the key of the work.");
   const signature = await fetchBeacon(envelope.reveal_policy.round, beacon, [`${location.origin}/beacon`]);
   return openContentKey(envelope, { beacon, signature, keyring, rosterSize: bounty.guardians.length });
 }
@@ -232,18 +231,18 @@ async function save({ stage }: Acting, bounty: Bounty, named: Recorded, fetched:
   const { envelope, downloadUrl } = fetched;
   const { openWork } = await import("./work.js");
   const all = bytes(envelope.ciphertext.byte_length);
-  stage.say(t`Downloading and opening ${all}.`);
-  const onProgress = paced(({ done }: Progress) => stage.say(t`Downloading and opening: ${bytes(done)} of ${all}.`));
+  stage.say(`Downloading and opening ${all}.`);
+  const onProgress = paced(({ done }: Progress) => stage.say(`Downloading and opening: ${bytes(done)} of ${all}.`));
   const { files, archive, renamed } = await stage.until((signal) =>
     openWork(downloadUrl, identity, envelope, { signal, onProgress }),
   );
   const name = `bounty-${bounty.id}-${named.commitment.slice(2, 10)}.tar`;
-  const link = element("a", { class: "save", download: name, href: URL.createObjectURL(archive) }, t`Save the work`);
-  const inert = t`Tools act on some of its names unasked, so the archive changes them to inert_…_: .git is inert_.git_. To restore a name, rename the file.`;
+  const link = element("a", { class: "save", download: name, href: URL.createObjectURL(archive) }, "Save the work");
+  const inert = "Tools act on some of its names unasked, so the archive changes them to inert_…_: .git is inert_.git_. To restore a name, rename the file.";
   stage.done(
-    t`Opened: ${counted(files.length, "file")}, sealed by ${named.solver} for this bounty.`,
-    element("p", {}, link, " ", t`A tar archive of ${bytes(archive.size)}.`),
-    element("p", { class: "warning" }, t`A stranger made these files. Inspect them where they can do no harm before you run anything.`),
+    `Opened: ${counted(files.length, "file")}, sealed by ${named.solver} for this bounty.`,
+    element("p", {}, link, " ", `A tar archive of ${bytes(archive.size)}.`),
+    element("p", { class: "warning" }, "A stranger made these files. Inspect them where they can do no harm before you run anything."),
     ...(renamed > 0 ? [element("p", {}, inert)] : []),
     fileList(files),
   );
@@ -252,7 +251,7 @@ async function save({ stage }: Acting, bounty: Bounty, named: Recorded, fetched:
 /** Gives the beacon that opens work; refuses while its clock is not known. */
 export function beaconOf({ settings }: Context): Beacon {
   if (settings.beacon !== undefined) return settings.beacon;
-  throw new ServiceError("beacon_unavailable", t`The beacon that opens the work is unavailable at the moment.`, {
-    nextAction: t`Reload the page in a minute and try again.`,
+  throw new ServiceError("beacon_unavailable", "The beacon that opens the work is unavailable at the moment.", {
+    nextAction: "Reload the page in a minute and try again.",
   });
 }

@@ -3,7 +3,6 @@
 import { parseUnits } from "viem";
 import type { Issue } from "../src/acting.js";
 import { counted, type Token } from "./text.js";
-import { t } from "./words.js";
 
 /** The fields of the form. Lists have an entry on each line. */
 export interface Filled {
@@ -72,16 +71,16 @@ export function pageOf(filled: Filled, token: Token): string {
 export function missing(filled: Filled, token: Token): Issue[] {
   if (filled.finished !== "") return [];
   const empty = (text: string) => text.trim() === "";
-  const amount = t`Write an amount in ${token.symbol} such as 25 or 12.50, with at most ${counted(token.decimals, "decimal")} and no commas.`;
+  const amount = `Write an amount in ${token.symbol} such as 25 or 12.50, with at most ${counted(token.decimals, "decimal")} and no commas.`;
   const all: [boolean, string, string][] = [
-    [empty(filled.title), "title", t`Write in one line what should be made.`],
-    [empty(filled.summary), "summary", t`Write in two or three sentences what it does and for whom.`],
+    [empty(filled.title), "title", "Write in one line what should be made."],
+    [empty(filled.summary), "summary", "Write in two or three sentences what it does and for whom."],
     [escrowOf(filled.escrow, token) === undefined, "escrow_amount", amount],
-    [filled.deadline === undefined, "submission_deadline", t`Choose a day and a time.`],
-    [windowOf(filled) === undefined, "judging_window_seconds", t`Write a whole number above 0.`],
-    [empty(filled.criteria), "acceptance_criteria", t`Write at least one check that two people would decide the same way.`],
-    [empty(filled.deliverables), "deliverables", t`Name at least one file or thing that the work contains.`],
-    [empty(filled.body), "body", t`Write what is needed and why, what exists already, and how it will be judged.`],
+    [filled.deadline === undefined, "submission_deadline", "Choose a day and a time."],
+    [windowOf(filled) === undefined, "judging_window_seconds", "Write a whole number above 0."],
+    [empty(filled.criteria), "acceptance_criteria", "Write at least one check that two people would decide the same way."],
+    [empty(filled.deliverables), "deliverables", "Name at least one file or thing that the work contains."],
+    [empty(filled.body), "body", "Write what is needed and why, what exists already, and how it will be judged."],
   ];
   return all.filter(([isWrong]) => isWrong).map(([, path, message]) => ({ path, message }));
 }
@@ -118,8 +117,8 @@ export function placed(
   if (field === undefined) return undefined;
   const [, line, said = message] = LINE.exec(message) ?? [];
   const text = `${said.charAt(0).toUpperCase()}${said.slice(1)}`;
-  if (entry !== null) return { field, text: t`Entry ${Number(entry[2]) + 1}: ${text}` };
-  return { field, text: field === "body" && line !== undefined ? t`Line ${Number(line) - linesBefore}: ${text}` : text };
+  if (entry !== null) return { field, text: `Entry ${Number(entry[2]) + 1}: ${text}` };
+  return { field, text: field === "body" && line !== undefined ? `Line ${Number(line) - linesBefore}: ${text}` : text };
 }
 
 /** How many lines of a page come before its text. */

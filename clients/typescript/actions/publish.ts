@@ -20,7 +20,6 @@ import type { Fact } from "./stage.js";
 import { bytes, moment, printable } from "./text.js";
 import { escrowsOf, type Escrow } from "./witnesses.js";
 import type { Offer } from "./view.js";
-import { t } from "./words.js";
 
 /** The form of this page: there before a wallet is. */
 let editor: Promise<Editor> | undefined;
@@ -42,7 +41,7 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
   });
   editor.then(
     ({ shown }) => {
-      form.append(...shown, element("p", { class: "buttons" }, element("button", {}, t`Continue with a wallet`)));
+      form.append(...shown, element("p", { class: "buttons" }, element("button", {}, "Continue with a wallet")));
       place.prepend(form); // whole, so that the page's end moves once
     },
     () => {
@@ -53,9 +52,9 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
 
 /** Offered to everyone on the page for it. */
 export const PUBLISHING: Offer = {
-  title: t`Publish and fund a challenge`,
-  text: t`Your text is kept in this browser until the bounty exists.`,
-  button: t`Write the page`,
+  title: "Publish and fund a challenge",
+  text: "Your text is kept in this browser until the bounty exists.",
+  button: "Write the page",
   begins: "always",
   run: (acting) => acting.journal.alone("publish", () => publish(acting)),
 };
@@ -68,7 +67,7 @@ async function publish(context: Acting): Promise<void> {
   form.use(desk);
   document.querySelector("form.unconnected")?.remove();
   for (;;) {
-    const page = await stage.ask("", form.shown, t`Continue`, () => form.page(), false);
+    const page = await stage.ask("", form.shown, "Continue", () => form.page(), false);
     try {
       return await publishPage(context, page);
     } catch (error) {
@@ -82,7 +81,7 @@ async function publish(context: Acting): Promise<void> {
 async function publishPage(context: Acting, page: string): Promise<void> {
   const { journal, stage } = context;
   const commitment = commitmentOf(page);
-  stage.say(t`Checking whether this page was funded before.`);
+  stage.say("Checking whether this page was funded before.");
   const kept = await journal.get<Funding>(fundingName(commitment));
   const known = await escrowsOf(context, commitment, kept?.reported);
   const own = known.find(({ id, nonce }) => id === kept?.reported || (nonce && kept?.nonces.includes(nonce)));
@@ -91,7 +90,7 @@ async function publishPage(context: Acting, page: string): Promise<void> {
   }
   // Reported before, another one would be a second escrow; what nobody shows any more can only become itself again.
   const former = own === undefined ? kept : undefined;
-  stage.say(t`Checking the terms against the contract's limits.`);
+  stage.say("Checking the terms against the contract's limits.");
   const job: Job = { commitment, page: pageTerms(page), conditions: await readConditions(context) };
   await requireStatedDelay(context, job.conditions.revealDelay);
   let funding = former && (await liveOf(context, former, job.conditions));
@@ -126,9 +125,9 @@ export async function reported(
   };
   await noted().catch(() => undefined); // a later visit finds the same bounty
   editor = undefined;
-  const link = element("a", { class: "save", href: `/bounties/${id}` }, t`Bounty ${id}`);
-  const next = element("p", {}, link, " ", t`will have its page in a moment. Solvers find it in the list.`);
-  stage.done(t`Funded as bounty ${id}.`, next, ...more);
+  const link = element("a", { class: "save", href: `/bounties/${id}` }, `Bounty ${id}`);
+  const next = element("p", {}, link, " ", "will have its page in a moment. Solvers find it in the list.");
+  stage.done(`Funded as bounty ${id}.`, next, ...more);
 }
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
@@ -139,23 +138,23 @@ function requireFundable({ token, account }: Context, { page: terms, conditions 
   const wrong = against(escrowAmount, conditions, token);
   const checks: [boolean, string, string][] = [
     [wrong !== undefined, "escrow_amount", wrong ?? ""],
-    [judgingWindow < least || judgingWindow > most, "judging_window_seconds", t`must be ${least} to ${most} seconds`],
+    [judgingWindow < least || judgingWindow > most, "judging_window_seconds", `must be ${least} to ${most} seconds`],
     [
       submissionDeadline < earliest || submissionDeadline > latest,
       "submission_deadline",
-      t`must be between ${moment(earliest)} and ${moment(latest)}, not ${moment(submissionDeadline)}`,
+      `must be between ${moment(earliest)} and ${moment(latest)}, not ${moment(submissionDeadline)}`,
     ],
     [
       guardians.some((each) => each.toLowerCase() === account),
       "account",
-      t`a Guardian of the current roster cannot fund a bounty that it would judge`,
+      "a Guardian of the current roster cannot fund a bounty that it would judge",
     ],
   ];
   const issues = checks.filter(([isWrong]) => isWrong).map(([, path, message]) => ({ path, message }));
   if (issues.length === 0) return;
-  throw new ServiceError("terms_refused", t`The contract would not create a bounty on these terms.`, {
+  throw new ServiceError("terms_refused", "The contract would not create a bounty on these terms.", {
     issues,
-    nextAction: t`Change the fields in the list, and continue.`,
+    nextAction: "Change the fields in the list, and continue.",
   });
 }
 
@@ -173,10 +172,10 @@ export async function requireWanted(
   const begun = kept && (await context.journal.get(creationStep(nonceOf(context, kept.terms))));
   if (begun !== undefined || (known.length === 0 && lost === undefined)) return;
   const facts: Fact[] = [];
-  if (known.length > 0) facts.push([t`Funded before as`, known.map(({ id }) => t`bounty ${id}`).join(", ")]);
-  if (lost !== undefined) facts.push([t`This browser saw`, t`bounty ${lost}; neither the wallet's node nor the service shows it now`]);
-  facts.push([t`A second escrow`, t`would create another bounty`]);
-  await stage.confirm(t`This page was funded before`, facts, [t`Fund it once more`]);
+  if (known.length > 0) facts.push(["Funded before as", known.map(({ id }) => `bounty ${id}`).join(", ")]);
+  if (lost !== undefined) facts.push(["This browser saw", `bounty ${lost}; neither the wallet's node nor the service shows it now`]);
+  facts.push(["A second escrow", "would create another bounty"]);
+  await stage.confirm("This page was funded before", facts, ["Fund it once more"]);
 }
 
 /**
@@ -184,7 +183,7 @@ export async function requireWanted(
  * it. A check that cannot be made stops nobody, since publishing has the page reviewed.
  */
 async function requireNoFindings({ api, stage }: Acting, page: string): Promise<void> {
-  stage.say(t`The service checks the page against its rules. It does not store the page.`);
+  stage.say("The service checks the page against its rules. It does not store the page.");
   const headers = { "Content-Type": "text/markdown" };
   const asked = () => answerOf(api.POST("/api/bounty-challenge-specs/check", { body: page, headers }));
   const found: unknown = await stage.until(asked).catch((error: unknown) => {
@@ -192,9 +191,9 @@ async function requireNoFindings({ api, stage }: Acting, page: string): Promise<
   });
   const issues = typeof found === "object" && found !== null && "issues" in found ? found.issues : undefined;
   if (!Array.isArray(issues) || !issues.every(isIssue) || issues.length === 0) return;
-  throw new ServiceError("page_not_ready", t`By the service's rules the page is not ready to publish.`, {
+  throw new ServiceError("page_not_ready", "By the service's rules the page is not ready to publish.", {
     issues,
-    nextAction: t`Nothing was signed or published. Change the fields in the list, and continue.`,
+    nextAction: "Nothing was signed or published. Change the fields in the list, and continue.",
   });
 }
 
@@ -207,12 +206,12 @@ async function review(context: Acting, page: string, job: Job): Promise<void> {
   const headers = { "Content-Type": "text/markdown" };
   const params = { query: { poster_address: account } };
   const request: SignedRequest = {
-    title: t`Publish the page`,
+    title: "Publish the page",
     name: `POST /api/bounty-challenge-specs/prepare-publication?poster_address=${account}`,
     facts: [
-      [t`What it does`, t`has the page reviewed and published under your account, for everyone to read; no money moves yet`],
-      [t`Page`, `${printable(title)}, ${bytes(size)}`],
-      [t`Commitment of the page`, commitment],
+      ["What it does", "has the page reviewed and published under your account, for everyone to read; no money moves yet"],
+      ["Page", `${printable(title)}, ${bytes(size)}`],
+      ["Commitment of the page", commitment],
     ],
   };
   const answer = await signed(context, request, () =>

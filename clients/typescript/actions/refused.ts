@@ -3,15 +3,14 @@
 import { decodeErrorResult, type Hex } from "viem";
 import { hubAbi, REFUSALS, REFUSED_TIMES, ServiceError } from "../src/acting.js";
 import { amount, moment, type Token } from "./text.js";
-import { t } from "./words.js";
 
-const RELOAD = t`Reload the page to see what the bounty permits now.`;
+const RELOAD = "Reload the page to see what the bounty permits now.";
 
 /** Next steps of the shared table that speak to whoever runs a command or writes a page by hand. */
 const OTHERWISE: Readonly<Record<string, string>> = {
   "Read the bounty again; its state does not permit this.": RELOAD,
-  "Run the command again: it takes the Hub's current values.": t`Press the button again: the page then takes the contract's current values.`,
-  "Change the page's submission_deadline and publish it again.": t`Choose another deadline, and publish the page again.`,
+  "Run the command again: it takes the Hub's current values.": "Press the button again: the page then takes the contract's current values.",
+  "Change the page's submission_deadline and publish it again.": "Choose another deadline, and publish the page again.",
 };
 
 const AMOUNTS_OF = new Set([
@@ -35,7 +34,7 @@ export function refusedBy(data: Hex, token: Token | undefined): ServiceError {
     const message = sentence.replace(/\{(\w+)\}/g, (_, name: string) => `${values.get(name)}`);
     return new ServiceError("hub_refuses", message, { nextAction: OTHERWISE[nextAction] ?? nextAction });
   } catch {
-    const message = t`The call would fail, for a reason that the contract does not give.`;
+    const message = "The call would fail, for a reason that the contract does not give.";
     return new ServiceError("hub_refuses", message, { nextAction: RELOAD });
   }
 }

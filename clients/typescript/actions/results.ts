@@ -6,7 +6,6 @@ import { element, pause } from "./dom.js";
 import type { FoundEvent } from "./node.js";
 import type { Settings } from "./settings.js";
 import { short } from "./text.js";
-import { t } from "./words.js";
 
 /** The parts of a page that its server writes, and that an act can change. */
 const PARTS = "[data-part]";
@@ -32,7 +31,7 @@ export function transactionLine({ explorerUrl }: Settings, hash: Hex): HTMLEleme
     explorerUrl === undefined
       ? element("code", { class: "hash", title: hash }, short(hash))
       : element("a", { class: "hash", href: `${explorerUrl}/tx/${hash}`, rel, title: hash }, short(hash));
-  return element("p", { class: "muted" }, t`Transaction`, " ", shown);
+  return element("p", { class: "muted" }, "Transaction", " ", shown);
 }
 
 /**

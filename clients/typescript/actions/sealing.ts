@@ -5,7 +5,6 @@
 
 import { ServiceError } from "../src/acting.js";
 import type { SealingOrder, SealingReport } from "./sealer.js";
-import { t } from "./words.js";
 
 /** The worker's script, beside this one; the build names it. */
 declare const SEALER: string;
@@ -33,8 +32,8 @@ export async function sealInWorker(
   try {
     return await new Promise((resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason as Error)); // a file may never be read to its end
-      const early = t`The script that seals did not start, or ended early.`;
-      worker.onerror = () => reject(new ServiceError("sealing_failed", early, { nextAction: t`Reload the page and try again.` }));
+      const early = "The script that seals did not start, or ended early.";
+      worker.onerror = () => reject(new ServiceError("sealing_failed", early, { nextAction: "Reload the page and try again." }));
       worker.onmessage = ({ data }: MessageEvent<SealingReport>) => {
         if ("written" in data) onWritten(data.written);
         else if ("envelope" in data) resolve(data.envelope);
@@ -52,8 +51,8 @@ export async function requireFiles(): Promise<void> {
   try {
     await navigator.storage.getDirectory();
   } catch {
-    throw new ServiceError("no_files", t`This browser lets no page keep files, as in a private window: sealed work would be lost when you close it.`, {
-      nextAction: t`Use a window that is not private.`,
+    throw new ServiceError("no_files", "This browser lets no page keep files, as in a private window: sealed work would be lost when you close it.", {
+      nextAction: "Use a window that is not private.",
     });
   }
 }

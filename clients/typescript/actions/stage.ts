@@ -4,7 +4,6 @@ import { ServiceError } from "../src/acting.js";
 import { isCode } from "./answers.js";
 import { button, element } from "./dom.js";
 import { printable } from "./text.js";
-import { t } from "./words.js";
 
 /** A name and a value, both in plain text; a warning comes first and is never folded. */
 export type Fact = readonly [name: string, value: string, kind?: "warning"];
@@ -57,7 +56,7 @@ export class Stage {
     isExplained = false,
   ): Promise<Value> {
     for (let isDeclined = false; ; isDeclined = true) {
-      const text = isDeclined ? t`Try again` : button;
+      const text = isDeclined ? "Try again" : button;
       if (isDeclined || !isExplained) await this.confirm(title, facts, [text], isDeclined);
       try {
         return await work();
@@ -76,18 +75,18 @@ export class Stage {
     const plain = facts.filter(([, , kind]) => kind === undefined);
     const shown = plain.slice(0, plain.length > MOST_UNFOLDED ? 3 : MOST_UNFOLDED);
     const folded = plain.slice(shown.length);
-    const declined = t`You declined in the wallet. Nothing was signed or sent.`;
+    const declined = "You declined in the wallet. Nothing was signed or sent.";
     return this.#waited((resolve, reject) => [
       element("h3", { tabindex: "-1" }, title),
       ...(isDeclined ? [element("p", { role: "alert", class: "declined" }, declined)] : []),
       ...(warnings.length > 0 ? [factList(warnings, "proofs warned")] : []),
       factList(shown),
-      ...(folded.length > 0 ? [element("details", {}, element("summary", {}, t`All details`), factList(folded))] : []),
+      ...(folded.length > 0 ? [element("details", {}, element("summary", {}, "All details"), factList(folded))] : []),
       element(
         "p",
         { class: "buttons" },
         ...buttons.map((text) => button(text, () => resolve(text))),
-        button(t`Not now`, reject, "quiet"),
+        button("Not now", reject, "quiet"),
       ),
     ]);
   }
@@ -103,7 +102,7 @@ export class Stage {
     return this.#waited((resolve, reject) => {
       const wrong = element("div", { role: "alert" });
       const buttons = element("p", { class: "buttons" }, element("button", {}, yes));
-      if (isEndable) buttons.append(button(t`Not now`, reject, "quiet"));
+      if (isEndable) buttons.append(button("Not now", reject, "quiet"));
       const form = element("form", {}, ...fields, wrong, buttons);
       form.addEventListener("submit", (event) => {
         event.preventDefault();
@@ -121,7 +120,7 @@ export class Stage {
    * What was begun may still happen. Work that asks again and again looks at the signal.
    */
   async until<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
-    const stop = button(t`Stop waiting`, () => this.#waiting?.abort(noLonger()), "quiet");
+    const stop = button("Stop waiting", () => this.#waiting?.abort(noLonger()), "quiet");
     const shown = setTimeout(() => this.#stop.replaceChildren(stop), STOP_MILLISECONDS);
     try {
       return await this.#unlessOver(work);
@@ -191,18 +190,18 @@ export function factList(facts: readonly Fact[], kind = "proofs"): HTMLElement {
 }
 
 function cancelled(): ServiceError {
-  return new ServiceError(CANCELLED, t`Nothing was signed or sent.`);
+  return new ServiceError(CANCELLED, "Nothing was signed or sent.");
 }
 
 function noLonger(): ServiceError {
-  const nextAction = t`A request to the wallet, or a transaction already sent, may still go through. Press the button again to continue: the page first checks whether it happened.`;
-  return new ServiceError("stopped", t`This page has stopped waiting.`, { nextAction });
+  const nextAction = "A request to the wallet, or a transaction already sent, may still go through. Press the button again to continue: the page first checks whether it happened.";
+  return new ServiceError("stopped", "This page has stopped waiting.", { nextAction });
 }
 
 /** Shows an error as a person reads it: what happened, what is wrong, what to do next. */
 export function problem(error: unknown): Node[] {
   if (!(error instanceof ServiceError)) {
-    return [element("p", {}, t`Something went wrong in this page. Reload it and try again; the page continues where it stopped.`)];
+    return [element("p", {}, "Something went wrong in this page. Reload it and try again; the page continues where it stopped.")];
   }
   const text = (value: string) => printable(value, MOST_LETTERS);
   const issues = error.issues

@@ -14,7 +14,6 @@ import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
 import { View, type Offer, type State } from "./view.js";
 import { Wallet, discover, type Announced } from "./wallet.js";
-import { t } from "./words.js";
 
 const PATIENCE_MILLISECONDS = 500;
 /** A second wallet announces itself by then. */
@@ -57,7 +56,7 @@ export class Session {
   /** Shows the wallets that announced themselves; the person chooses one. Where there is a single one, it is that. */
   async choose(): Promise<void> {
     if (!isSecureContext) {
-      const insecure = new ServiceError("insecure", t`Wallets work only on pages loaded over https.`);
+      const insecure = new ServiceError("insecure", "Wallets work only on pages loaded over https.");
       document.getElementById("acting")?.replaceChildren(notice(insecure));
       return;
     }

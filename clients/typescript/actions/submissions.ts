@@ -8,7 +8,6 @@ import type { Acting } from "./context.js";
 import { button, element } from "./dom.js";
 import { counted, short } from "./text.js";
 import { activeOf, type Recorded } from "./witnesses.js";
-import { t } from "./words.js";
 
 /** A Submission that the Hub records, by its number on the page: the earliest is the first. */
 export interface Numbered extends Recorded {
@@ -37,8 +36,8 @@ export async function listingOf(context: Acting, bounty: Bounty): Promise<Listin
     const solver = solver_address as Address;
     const commitment = await activeOf(context, bounty.id, solver);
     if (commitment !== submission_commitment) {
-      const theirs = t`the API lists Submission ${submission_commitment} of ${solver}`;
-      throw disagreement("submission", theirs, t`the wallet's node has ${commitment}`);
+      const theirs = `the API lists Submission ${submission_commitment} of ${solver}`;
+      throw disagreement("submission", theirs, `the wallet's node has ${commitment}`);
     }
     return { solver, commitment, number: at + 1 };
   });
@@ -48,13 +47,13 @@ export async function listingOf(context: Acting, bounty: Bounty): Promise<Listin
 /** Says what is missing from a choice among them. */
 export function unlistedNote({ unlisted }: Listing): HTMLElement[] {
   if (unlisted === 0) return [];
-  const text = t`${counted(unlisted, "Submission")} cannot be chosen: the service counts and does not list them. service-cli guardian:open reads all from the chain.`;
+  const text = `${counted(unlisted, "Submission")} cannot be chosen: the service counts and does not list them. service-cli guardian:open reads all from the chain.`;
   return [element("p", { class: "warning" }, text)];
 }
 
 /** Names a Submission as every part of the pages does. */
 export function submissionName({ number, solver }: Numbered): string {
-  return t`Submission ${number} · ${short(solver)}`;
+  return `Submission ${number} · ${short(solver)}`;
 }
 
 /** A table in which each Submission is opened or awarded; without a choice of the person nothing is chosen. */
@@ -68,17 +67,17 @@ export function workTable(recorded: readonly Numbered[], opened: ReadonlySet<num
     radios.set(radio, work);
     return element("th", { scope: "row" }, radio, " ", element("label", { for: radio.id, title: work?.commitment ?? "" }, text));
   };
-  const showOpened = (work: Numbered) => seen.get(work)?.replaceChildren(element("span", { class: "yes" }, t`opened here`));
+  const showOpened = (work: Numbered) => seen.get(work)?.replaceChildren(element("span", { class: "yes" }, "opened here"));
   for (const work of recorded) {
-    const go = button(t`Open`, () => open(work), "quiet");
-    go.setAttribute("aria-label", t`Open ${submissionName(work)}`);
+    const go = button("Open", () => open(work), "quiet");
+    go.setAttribute("aria-label", `Open ${submissionName(work)}`);
     const hash = element("code", { class: "hash", title: work.commitment }, short(work.commitment));
     const cell = element("td");
     seen.set(work, cell);
     if (opened.has(work.number)) showOpened(work);
     body.append(element("tr", {}, award(work, submissionName(work)), element("td", {}, hash), cell, element("td", {}, go)));
   }
-  body.append(element("tr", {}, award(undefined, t`No valid Submission`), element("td", { colspan: "3" })));
+  body.append(element("tr", {}, award(undefined, "No valid Submission"), element("td", { colspan: "3" })));
   /** Gives what is chosen, if anything is; of that undefined is no valid Submission. */
   const chosen = (): readonly [Numbered | undefined] | undefined => {
     const checked = [...radios.keys()].find((radio) => radio.checked);

@@ -21,7 +21,6 @@ import { bytes, counted, moment, printable, short } from "./text.js";
 import { carryOut } from "./transactions.js";
 import type { Offer } from "./view.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
-import { t } from "./words.js";
 
 /** What was sealed; its ciphertext is stored under the name of `file`. */
 interface Sealed {
@@ -44,11 +43,11 @@ export function submitOffers(context: Context, bounty: Bounty): Offer[] {
   const isAgain = submission !== zeroHash;
   return [
     {
-      title: t`Submit work`,
+      title: "Submit work",
       text: isAgain
-        ? t`Your Submission ${short(submission)} is recorded. You can replace it until ${moment(submissionDeadline)}.`
-        : t`Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
-      button: t`Submit work`,
+        ? `Your Submission ${short(submission)} is recorded. You can replace it until ${moment(submissionDeadline)}.`
+        : `Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
+      button: "Submit work",
       begins: isAgain ? "again" : "alone",
       run: (acting) => acting.journal.alone(`submit ${bounty.id}`, () => submit(acting, bounty)),
     },
@@ -70,12 +69,12 @@ async function submit(context: Acting, bounty: Bounty): Promise<void> {
   await carryOut(context, {
     act: submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash),
     name: `submit ${bounty.id} ${commitment}`,
-    title: t`Record the Submission on the chain`,
+    title: "Record the Submission on the chain",
     facts: [
-      [t`What it does`, t`records this work as your Submission to bounty ${bounty.id}; no money moves`],
-      [t`Commitment of the work`, commitment],
-      [t`Can be opened by`, t`the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
-      [t`From`, moment(bounty.revealAt)],
+      ["What it does", `records this work as your Submission to bounty ${bounty.id}; no money moves`],
+      ["Commitment of the work", commitment],
+      ["Can be opened by", `the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
+      ["From", moment(bounty.revealAt)],
     ],
     // Also where it was checked and sent before: the service may have lost it since, and nobody could open it.
     ready: async () => {
@@ -84,15 +83,15 @@ async function submit(context: Acting, bounty: Bounty): Promise<void> {
       await journal.put(keptName(bounty), work);
       const former = await activeOf(context, bounty.id, account);
       if (former === zeroHash || former === commitment) return [];
-      return [[t`What it replaces`, t`your Submission ${former}`, "warning"]];
+      return [["What it replaces", `your Submission ${former}`, "warning"]];
     },
     holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
     async result() {
       const copy = await copyOf(work, bounty);
       await forget(context, bounty).catch(() => undefined); // the next visit finds it recorded
       const next =
-        t`It is final in about a quarter of an hour. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
-      return [t`Your Submission is recorded.`, next, ...copy];
+        `It is final in about a quarter of an hour. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
+      return ["Your Submission is recorded.", next, ...copy];
     },
   });
 }
@@ -102,9 +101,9 @@ function requireSameTerms(detail: Schemas["BountyDetail"], bounty: Bounty): void
   const page = detail.challenge;
   if (typeof page !== "string" || commitmentOf(page) !== bounty.pinned.specCommitment) {
     const message = detail.withheld
-      ? t`The operator of this service withholds the page: ${detail.withheld.reason}`
-      : t`The service has no page that hashes to the bounty's commitment.`;
-    const nextAction = t`Ask the Poster for the page's bytes before you work for this bounty.`;
+      ? `The operator of this service withholds the page: ${detail.withheld.reason}`
+      : "The service has no page that hashes to the bounty's commitment.";
+    const nextAction = "Ask the Poster for the page's bytes before you work for this bounty.";
     throw new ServiceError("challenge_terms_mismatch", message, { nextAction });
   }
   const terms = pageTerms(page);
@@ -126,8 +125,8 @@ async function copyOf({ commitment, envelope, file }: Sealed, bounty: Bounty): P
   ];
   const { archiveStream } = await import("./work.js");
   const archive = await new Response(archiveStream(files)).blob();
-  const link = element("a", { class: "save", download: `${folder}.tar`, href: URL.createObjectURL(archive) }, t`Save the sealed copy`);
-  const why = t`${bytes(archive.size)}, before you leave this page. The service has the only other copy: if it loses the work, give the Guardians this one. Only they can open it.`;
+  const link = element("a", { class: "save", download: `${folder}.tar`, href: URL.createObjectURL(archive) }, "Save the sealed copy");
+  const why = `${bytes(archive.size)}, before you leave this page. The service has the only other copy: if it loses the work, give the Guardians this one. Only they can open it.`;
   return [element("p", {}, link, " ", why)];
 }
 
@@ -149,10 +148,10 @@ async function keptOf(context: Acting, bounty: Bounty): Promise<Sealed | undefin
   const { envelopeDifferences, parseEnvelope } = await import("./work.js");
   const differences = envelopeDifferences(parseEnvelope(kept.envelope), bounty.pinned, context.account, beaconOf(context));
   if (differences.length > 0) return undefined; // sealed under other terms than are vouched for now
-  const goOn = t`Continue with it`;
-  const came = kept.uploaded === true ? t`uploaded and checked` : t`sealed in this browser`;
-  const facts: Fact[] = [[t`Commitment`, kept.commitment], [t`How far it came`, came]];
-  const pressed = await stage.confirm(t`Work that was sealed before`, facts, [goOn, t`Seal other files`]);
+  const goOn = "Continue with it";
+  const came = kept.uploaded === true ? "uploaded and checked" : "sealed in this browser";
+  const facts: Fact[] = [["Commitment", kept.commitment], ["How far it came", came]];
+  const pressed = await stage.confirm("Work that was sealed before", facts, [goOn, "Seal other files"]);
   return pressed === goOn ? kept : undefined;
 }
 
@@ -168,20 +167,20 @@ async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<read
     if (secrets === undefined || look !== looked) return; // others were chosen meanwhile
     const sized = files.map(({ path, content }) => ({ path, size: content.size }));
     const names = secrets.slice(0, 10).map((path) => printable(path));
-    const warning = t`These files look like secrets, and the Guardians and the Poster would read them: ${names.join(", ")}.`;
-    const warned = [element("p", { class: "warning" }, warning), labelled(t`Seal these, too`, agreed)];
-    const total = t`${counted(files.length, "file")}, ${bytes(sized.reduce((sum, { size }) => sum + size, 0))}:`;
-    shown.replaceChildren(element("h3", {}, t`What will be sealed`), element("p", {}, total), fileList(sized), ...(secrets.length > 0 ? warned : []));
+    const warning = `These files look like secrets, and the Guardians and the Poster would read them: ${names.join(", ")}.`;
+    const warned = [element("p", { class: "warning" }, warning), labelled("Seal these, too", agreed)];
+    const total = `${counted(files.length, "file")}, ${bytes(sized.reduce((sum, { size }) => sum + size, 0))}:`;
+    shown.replaceChildren(element("h3", {}, "What will be sealed"), element("p", {}, total), fileList(sized), ...(secrets.length > 0 ? warned : []));
   });
   const api = new URL(settings.apiUrl).host;
   const whose =
-    t`It is sealed until ${moment(bounty.revealAt)}. This page trusts the wallet's node and ${api} for the Guardians' keys and this time: one operator of both could read the work early.`;
+    `It is sealed until ${moment(bounty.revealAt)}. This page trusts the wallet's node and ${api} for the Guardians' keys and this time: one operator of both could read the work early.`;
   const fields = [field.place, shown, element("p", { class: "muted" }, whose)];
-  return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
+  return stage.ask("Choose the work", fields, "Seal it", async () => {
     const files = field.files();
     if ((await looked).length === 0 || agreed.checked) return files;
-    throw new ServiceError("secrets_not_confirmed", t`Files that look like secrets would be sealed with the rest.`, {
-      nextAction: t`Remove them from the directory and choose again, or tick the box.`,
+    throw new ServiceError("secrets_not_confirmed", "Files that look like secrets would be sealed with the rest.", {
+      nextAction: "Remove them from the directory and choose again, or tick the box.",
     });
   });
 }
@@ -192,7 +191,7 @@ async function seal(context: Acting, bounty: Bounty, files: readonly ChosenFile[
   const file = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
   const sealFor = { bounty: bounty.pinned, solverAddress: context.account, beacon: beaconOf(context) };
   const total = bytes(files.reduce((sum, { content }) => sum + content.size, 0));
-  const onWritten = (written: number) => stage.say(t`Sealing: ${bytes(written)} of about ${total}.`);
+  const onWritten = (written: number) => stage.say(`Sealing: ${bytes(written)} of about ${total}.`);
   const made = await stage.until((signal) => sealInWorker({ files, sealFor, target: file }, onWritten, signal));
   const sealed = { envelope: new TextDecoder().decode(made), commitment: commitmentOf(made), file };
   await context.journal.put(keptName(bounty), sealed);
@@ -225,8 +224,8 @@ async function upload(context: Acting, envelope: Envelope, { commitment, file: n
   const { stage } = context;
   const file = await storedAt(name);
   if (file === undefined) {
-    throw new ServiceError("sealed_bytes_missing", t`The browser no longer holds the sealed bytes.`, {
-      nextAction: t`Start again with the files.`,
+    throw new ServiceError("sealed_bytes_missing", "The browser no longer holds the sealed bytes.", {
+      nextAction: "Start again with the files.",
     });
   }
   const { ciphertext, bounty_id, solver_address } = envelope;
@@ -234,18 +233,18 @@ async function upload(context: Acting, envelope: Envelope, { commitment, file: n
   const body = { ciphertext_sha256: ciphertext.sha256, ciphertext_byte_length: ciphertext.byte_length };
   const path = { bounty_id, solver_address };
   const request: SignedRequest = {
-    title: t`Get an address for the upload`,
+    title: "Get an address for the upload",
     name: `POST /api/bounties/${bounty_id}/submissions/${solver_address}/artifact-upload-url`,
     facts: [
-      [t`What it does`, t`lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`],
+      ["What it does", `lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`],
       ...following(preparation(envelope, commitment)),
     ],
   };
   const target = await signed(context, request, () => answerOf(context.api.POST(route, { params: { path }, body })));
   refuseDifferences("locator_mismatch", [["storage_locator", target.storage_locator, ciphertext.storage_locator]]);
   requireBucket(context, target.upload_url);
-  const onProgress = paced(({ done }: Progress) => stage.say(t`Uploading: ${bytes(done)} of ${bytes(file.size)}.`));
-  stage.say(t`Uploading ${bytes(file.size)}.`);
+  const onProgress = paced(({ done }: Progress) => stage.say(`Uploading: ${bytes(done)} of ${bytes(file.size)}.`));
+  stage.say(`Uploading ${bytes(file.size)}.`);
   await stage
     .until((signal) => uploadCiphertext(target, file, { signal, onProgress }))
     .catch((error: unknown) => {
@@ -256,11 +255,11 @@ async function upload(context: Acting, envelope: Envelope, { commitment, file: n
 
 function preparation({ bounty_id, solver_address }: Envelope, commitment: Hex): SignedRequest {
   return {
-    title: t`Have the upload checked`,
+    title: "Have the upload checked",
     name: `POST /api/bounties/${bounty_id}/submissions/${solver_address}/prepare`,
     facts: [
-      [t`What it does`, t`stores the envelope of your work, whose commitment you record on the chain next`],
-      [t`Commitment of the work`, commitment],
+      ["What it does", "stores the envelope of your work, whose commitment you record on the chain next"],
+      ["Commitment of the work", commitment],
     ],
   };
 }

@@ -4,7 +4,6 @@
  */
 
 import { formatUnits } from "viem";
-import { plural, t } from "./words.js";
 
 /** The escrow token, read from the chain. */
 export interface Token {
@@ -13,8 +12,8 @@ export interface Token {
 }
 
 const MONTHS = [
-  ...[t`January`, t`February`, t`March`, t`April`, t`May`, t`June`],
-  ...[t`July`, t`August`, t`September`, t`October`, t`November`, t`December`],
+  ...["January", "February", "March", "April", "May", "June"],
+  ...["July", "August", "September", "October", "November", "December"],
 ];
 
 /** Gives an amount of smallest units in whole tokens: `1,234.5 USDC`. */
@@ -26,9 +25,9 @@ export function amount(value: bigint, { symbol, decimals }: Token): string {
 /** Gives a time of the chain in UTC: `1 January 2030, 00:00:00 UTC`. */
 export function moment(seconds: bigint | number): string {
   const date = new Date(Number(seconds) * 1_000);
-  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9_999) return t`second ${Number(seconds).toLocaleString("en")} after 1970`;
+  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9_999) return `second ${Number(seconds).toLocaleString("en")} after 1970`;
   const [day, month, year] = [date.getUTCDate(), MONTHS[date.getUTCMonth()] ?? "", date.getUTCFullYear()];
-  return t`${day} ${month} ${year}, ${date.toISOString().slice(11, 19)} UTC`;
+  return `${day} ${month} ${year}, ${date.toISOString().slice(11, 19)} UTC`;
 }
 
 /** Gives a size: `412 bytes`, `1.4 kB`, `20.0 MB`. */
@@ -39,17 +38,9 @@ export function bytes(count: number): string {
 }
 
 /** Gives so many of a thing: `1 file`, `2 files`. */
-export function counted(count: number, noun: keyof typeof NOUNS): string {
-  return NOUNS[noun](count);
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
-
-const NOUNS = {
-  byte: (count: number) => plural(count, "%(count)s byte", "%(count)s bytes"),
-  decimal: (count: number) => plural(count, "%(count)s decimal", "%(count)s decimals"),
-  file: (count: number) => plural(count, "%(count)s file", "%(count)s files"),
-  remark: (count: number) => plural(count, "%(count)s remark", "%(count)s remarks"),
-  Submission: (count: number) => plural(count, "%(count)s Submission", "%(count)s Submissions"),
-} as const;
 
 /** Gives an address or a hash cut for a place where its whole is near. */
 export function short(value: string): string {

@@ -12,7 +12,6 @@ import { button, element, pause } from "./dom.js";
 import type { ExpectedEvent, FoundEvent } from "./node.js";
 import { finished, type Result } from "./results.js";
 import type { Fact } from "./stage.js";
-import { t } from "./words.js";
 
 /** One step that a transaction does. */
 export interface Step {
@@ -67,7 +66,7 @@ export function perform(context: Acting, step: Step): Promise<FoundEvent> {
 /** What became of an earlier attempt; undefined where the wallet may be asked again. */
 async function followed(context: Acting, step: Step, kept: Attempt): Promise<FoundEvent | undefined> {
   const { stage } = context;
-  stage.say(t`Looking for an earlier attempt on the chain.`);
+  stage.say("Looking for an earlier attempt on the chain.");
   const found = await context.node.find(eventOf(step), kept.fromBlock);
   if (found !== undefined && (await step.holds?.()) === false) {
     await context.journal.remove(step.name);
@@ -81,15 +80,15 @@ async function sent(context: Acting, step: Step, earlier: Attempt | undefined): 
   const { node, account, wallet, journal, stage } = context;
   const { to, data } = step.act.calls[0] as ActCall;
   const readied = (await step.ready?.()) ?? [];
-  stage.say(t`Simulating the transaction on the wallet's node; it is not sent.`);
+  stage.say("Simulating the transaction on the wallet's node; it is not sent.");
   await node.simulate(account, { to, data });
-  return stage.attempt(step.title, factsOf(context, step, readied, earlier), t`Send with the wallet`, async () => {
+  return stage.attempt(step.title, factsOf(context, step, readied, earlier), "Send with the wallet", async () => {
     const found = earlier && (await node.find(eventOf(step), earlier.fromBlock)); // while its facts were read
     if (found !== undefined) return found;
     const fromBlock = earlier?.fromBlock ?? (await node.getBlockNumber());
     await wallet.requireReady(); // last before it is written down: a wallet that is not asked has begun nothing
     await journal.put(step.name, { fromBlock });
-    stage.say(t`Asking the wallet to send the transaction.`);
+    stage.say("Asking the wallet to send the transaction.");
     let hash: Hex;
     try {
       hash = await stage.until(() => wallet.send(to, data));
@@ -107,12 +106,12 @@ async function sent(context: Acting, step: Step, earlier: Attempt | undefined): 
 /** Waits for the event; undefined where the node does not know the transaction, and the person wants it sent again. */
 async function outcome(context: Acting, step: Step, fromBlock: bigint, hash: Hex): Promise<FoundEvent | undefined> {
   const { node, journal, stage } = context;
-  stage.say(t`Sent as ${hash}. Waiting for the chain; if you leave the page, it continues when you come back.`);
+  stage.say(`Sent as ${hash}. Waiting for the chain; if you leave the page, it continues when you come back.`);
   const isHash = hash.length === HASH_LETTERS; // a Safe's wallet names a transaction in a way of its own
   let isLost = false;
   let isGivenUp = false;
-  const lost = t`The wallet's node does not know this transaction. If the wallet does not have it either, or has cancelled it, `;
-  const again = element("p", {}, lost, button(t`Send it again`, () => (isGivenUp = true)));
+  const lost = "The wallet's node does not know this transaction. If the wallet does not have it either, or has cancelled it, ";
+  const again = element("p", {}, lost, button("Send it again", () => (isGivenUp = true)));
   const ended = await stage.until(async (signal) => {
     for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
       const receipt = isHash ? await tolerated(node.receipt(hash)) : undefined;
@@ -141,13 +140,13 @@ async function outcome(context: Acting, step: Step, fromBlock: bigint, hash: Hex
 /** What is said of a transaction that is in a block and did not do its step: it failed, or did something else. */
 function cameToNothing(hash: Hex, hasSucceeded: boolean): ServiceError {
   if (!hasSucceeded) {
-    return new ServiceError("transaction_reverted", t`The transaction ${hash} failed; it changed nothing.`, {
-      nextAction: t`Reload the page to see what the bounty permits now.`,
+    return new ServiceError("transaction_reverted", `The transaction ${hash} failed; it changed nothing.`, {
+      nextAction: "Reload the page to see what the bounty permits now.",
     });
   }
-  return new ServiceError("step_not_done", t`The transaction ${hash} is on the chain, but it has not completed this step.`, {
+  return new ServiceError("step_not_done", `The transaction ${hash} is on the chain, but it has not completed this step.`, {
     nextAction:
-      t`The account's own contract may have failed in it, or the wallet sent something else. Reload the page to see what the bounty permits now, and change nothing in the wallet.`,
+      "The account's own contract may have failed in it, or the wallet sent something else. Reload the page to see what the bounty permits now, and change nothing in the wallet.",
   });
 }
 
@@ -167,14 +166,14 @@ function eventOf({ act }: Step): ExpectedEvent {
 
 function factsOf({ settings, account }: Context, step: Step, readied: readonly Fact[], earlier: Attempt | undefined): Fact[] {
   const { to, data } = step.act.calls[0] as ActCall;
-  const again = t`An earlier attempt was begun here and is not on the chain. Check the wallet: cancel it there first.`;
+  const again = "An earlier attempt was begun here and is not on the chain. Check the wallet: cancel it there first.";
   return [
-    ...(earlier === undefined ? [] : [[t`Before you send`, again, "warning"] as const]),
+    ...(earlier === undefined ? [] : [["Before you send", again, "warning"] as const]),
     ...step.facts,
     ...readied,
-    [t`Function of the contract`, decodeFunctionData({ abi: hubAbi, data }).functionName],
-    [t`Contract`, t`the Hub ${to} on chain ${settings.deployment.chainId}`],
-    [t`Sent by`, account],
-    [t`Ether that moves`, t`only the network's fee, which the wallet shows`],
+    ["Function of the contract", decodeFunctionData({ abi: hubAbi, data }).functionName],
+    ["Contract", `the Hub ${to} on chain ${settings.deployment.chainId}`],
+    ["Sent by", account],
+    ["Ether that moves", "only the network's fee, which the wallet shows"],
   ];
 }

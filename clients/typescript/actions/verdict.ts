@@ -13,7 +13,6 @@ import { counted, moment } from "./text.js";
 import { carryOut, tolerated } from "./transactions.js";
 import type { Offer } from "./view.js";
 import type { Recorded } from "./witnesses.js";
-import { t } from "./words.js";
 
 const MAX_BYTES = 256 * 1024;
 
@@ -27,11 +26,11 @@ export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
   if (!isJudged || !guardians.includes(context.account)) return [];
   return [
     {
-      title: t`Judge this bounty`,
+      title: "Judge this bounty",
       text: bounty.hasVerdict
-        ? t`Your Verdict is recorded. You can replace it until ${moment(judgingDeadline)}.`
-        : t`Until ${moment(judgingDeadline)}. ${quorum} of ${guardians.length} Guardians decide.`,
-      button: t`Judge`,
+        ? `Your Verdict is recorded. You can replace it until ${moment(judgingDeadline)}.`
+        : `Until ${moment(judgingDeadline)}. ${quorum} of ${guardians.length} Guardians decide.`,
+      button: "Judge",
       begins: bounty.hasVerdict ? "again" : "alone",
       run: (acting) => record(acting, bounty),
     },
@@ -40,7 +39,7 @@ export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
 
 async function record(context: Acting, bounty: Bounty): Promise<void> {
   const { node, hub, account, settings, stage } = context;
-  stage.say(t`Reading the Submissions.`);
+  stage.say("Reading the Submissions.");
   const listing = await listingOf(context, bounty);
   const held = (): Promise<Held> => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
   const earlier = replaced(await held());
@@ -49,19 +48,19 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
   const commitment = commitmentOf(document);
   const facts: Fact[] = [
     ...(await unopened(context, bounty, named, listing)),
-    [t`Your Verdict`, named === undefined ? t`no valid Submission` : t`awards ${submissionName(named)}`],
-    ...(named === undefined ? [] : [[t`The Submission`, t`${named.commitment} of ${named.solver}`] as const]),
+    ["Your Verdict", named === undefined ? "no valid Submission" : `awards ${submissionName(named)}`],
+    ...(named === undefined ? [] : [["The Submission", `${named.commitment} of ${named.solver}`] as const]),
   ];
-  await publishReasons(context, bounty, document, commitment, [...earlier, ...facts, [t`Your reasons`, reasons.trim()]]);
+  await publishReasons(context, bounty, document, commitment, [...earlier, ...facts, ["Your reasons", reasons.trim()]]);
   const winner = named && { solver: named.solver, submissionCommitment: named.commitment };
   await carryOut(context, {
     act: verdictAct(settings.deployment.hubAddress, bounty.id, account, winner, commitment),
     name: `verdict ${bounty.id} ${commitment}`,
-    title: t`Record the Verdict on the chain`,
+    title: "Record the Verdict on the chain",
     facts: [
-      [t`What it does`, t`records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
+      ["What it does", `records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
       ...facts,
-      [t`Commitment of your reasons`, commitment],
+      ["Commitment of your reasons", commitment],
     ],
     ready: async () => replaced(await held()), // the form may have been open for long
     async holds() {
@@ -71,16 +70,16 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
     },
     async result() {
       const after = await tolerated(hubBounty(context, bounty.id));
-      return [t`Your Verdict is recorded.`, nextOf(bounty, after?.outcome)];
+      return ["Your Verdict is recorded.", nextOf(bounty, after?.outcome)];
     },
   });
 }
 
 /** Says what comes after a Verdict, by what the bounty is then. */
 function nextOf({ quorum }: Bounty, outcome: number | undefined): string {
-  if (outcome === AWARDED) return t`It decided the bounty. Next, deliver the key of the winning work: until a Guardian does, the Poster cannot open it.`;
-  if (outcome === NO_VALID_SUBMISSION) return t`It decided the bounty: no Submission won. Next, claim your share on this page.`;
-  return t`The bounty ends once ${quorum} Guardians agree. Next, claim your share on this page.`;
+  if (outcome === AWARDED) return "It decided the bounty. Next, deliver the key of the winning work: until a Guardian does, the Poster cannot open it.";
+  if (outcome === NO_VALID_SUBMISSION) return "It decided the bounty: no Submission won. Next, claim your share on this page.";
+  return `The bounty ends once ${quorum} Guardians agree. Next, claim your share on this page.`;
 }
 
 /** Publishes the written Verdict and reads it back. */
@@ -94,26 +93,26 @@ async function publishReasons(
   const { api, stage } = context;
   const path = { report_commitment: commitment };
   const headers = { "Content-Type": "text/markdown" };
-  const does: Fact = [t`What it does`, t`publishes your reasons on bounty ${bounty.id}, for everybody and for good`];
-  const request = { title: t`Publish your reasons`, name: `POST /api/written-verdicts/${commitment}`, facts: [does, ...facts] };
+  const does: Fact = ["What it does", `publishes your reasons on bounty ${bounty.id}, for everybody and for good`];
+  const request = { title: "Publish your reasons", name: `POST /api/written-verdicts/${commitment}`, facts: [does, ...facts] };
   await signed(context, request, () =>
     answerOf(api.POST("/api/written-verdicts/{report_commitment}", { params: { path }, body: document, headers })),
   );
-  stage.say(t`Checking the published reasons.`);
+  stage.say("Checking the published reasons.");
   const read = await stage.until(() =>
     answerOf(api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" })),
   );
   if (read === document) return;
-  throw new ServiceError("verdict_mismatch", t`The published reasons differ from what was sent.`, {
-    nextAction: t`Nothing was recorded on the chain. Report it to the operator.`,
+  throw new ServiceError("verdict_mismatch", "The published reasons differ from what was sent.", {
+    nextAction: "Nothing was recorded on the chain. Report it to the operator.",
   });
 }
 
 /** Says what a Verdict takes the place of; nothing where there is none yet. */
 function replaced([kind, solver, submission]: Held): Fact[] {
   if (kind === 0) return [];
-  const what = kind === AWARDED ? t`one that awards Submission ${submission} of ${solver.toLowerCase()}` : t`one that finds no valid Submission`;
-  return [[t`Your earlier Verdict`, t`${what}; this one replaces it`, "warning"]];
+  const what = kind === AWARDED ? `one that awards Submission ${submission} of ${solver.toLowerCase()}` : "one that finds no valid Submission";
+  return [["Your earlier Verdict", `${what}; this one replaces it`, "warning"]];
 }
 
 /** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */
@@ -134,16 +133,16 @@ async function decided(context: Acting, bounty: Bounty, listing: Listing, earlie
   const fields = [
     ...(earlier.length > 0 ? [factList(earlier, "proofs warned")] : []),
     keys.place,
-    element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table.place),
+    element("fieldset", { class: "verdict" }, element("legend", {}, "Award"), table.place),
     ...unlistedNote(listing),
     opening.place,
-    labelled(t`Reasons`, reasons, t`Markdown. For each criterion, say what you ran or read and what the result was.`),
+    labelled("Reasons", reasons, "Markdown. For each criterion, say what you ran or read and what the result was."),
   ];
-  return stage.ask(t`Your Verdict`, fields, t`Continue`, () => {
+  return stage.ask("Your Verdict", fields, "Continue", () => {
     const chosen = table.chosen();
-    if (chosen === undefined) throw new ServiceError("nothing_chosen", t`Choose your Verdict; none is preselected.`);
-    if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", t`There are no reasons yet.`);
-    requireNoKey(t`The reasons hold`, reasons.value);
+    if (chosen === undefined) throw new ServiceError("nothing_chosen", "Choose your Verdict; none is preselected.");
+    if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", "There are no reasons yet.");
+    requireNoKey("The reasons hold", reasons.value);
     return { named: chosen[0], reasons: reasons.value };
   });
 }
@@ -159,8 +158,8 @@ async function unopened(
   const opened = await openedOf(context, bounty, judged);
   const count = judged.length - opened.size + (named === undefined ? unlisted : 0);
   if (count === 0) return [];
-  const text = t`${counted(count, "Submission")} that you are about to judge. A Verdict that decides the bounty cannot be changed.`;
-  return [[t`Never opened in this browser`, text, "warning"]];
+  const text = `${counted(count, "Submission")} that you are about to judge. A Verdict that decides the bounty cannot be changed.`;
+  return [["Never opened in this browser", text, "warning"]];
 }
 
 /** Writes the Verdict as docs/formats.md has it; addresses and commitments are quoted, so that YAML keeps them. */
@@ -184,5 +183,5 @@ export function verdictDocument(
   }
   const document = `---\n${fields.join("\n")}\n---\n${reasons.replace(/\r\n?/g, "\n").trim()}\n`;
   if (new TextEncoder().encode(document).length <= MAX_BYTES) return document;
-  throw new ServiceError("payload_too_large", t`The reasons are longer than 256 KiB.`, { nextAction: t`Shorten them.` });
+  throw new ServiceError("payload_too_large", "The reasons are longer than 256 KiB.", { nextAction: "Shorten them." });
 }

@@ -6,9 +6,8 @@ import { button, element } from "./dom.js";
 import { notice, type Stage } from "./stage.js";
 import { short } from "./text.js";
 import type { Announced, Wallet } from "./wallet.js";
-import { t } from "./words.js";
 
-const SLOW = t`The wallet has not answered yet. It may be locked, or its window may be behind this one: press the wallet's icon beside the browser's address bar, unlock it, and allow this page to see an account.`;
+const SLOW = "The wallet has not answered yet. It may be locked, or its window may be behind this one: press the wallet's icon beside the browser's address bar, unlock it, and allow this page to see an account.";
 const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
 
 /** An act that a person can begin, once what it needs is known to be so. */
@@ -73,7 +72,7 @@ export class View {
 
   /** Shows a wallet that announced itself. */
   offer(announced: Announced): void {
-    if (this.#list.childElementCount === 0) this.#list.append(t`Connect with:`, " ");
+    if (this.#list.childElementCount === 0) this.#list.append("Connect with:", " ");
     this.#list.append(button(announced.name, () => this.#choices.connect(announced)), " ");
   }
 
@@ -92,14 +91,14 @@ export class View {
   #ready({ announced, offers, why, stage, isRunning, isChanged }: Ready): void {
     const parts = [this.#note, this.#running, this.#offered];
     if (this.#offered.parentNode !== this.#session) this.#session.replaceChildren(...parts);
-    const again = button(t`Connect again`, () => this.#choices.connect(announced));
-    const changed = element("p", { role: "status", class: "warning" }, t`The wallet's account or chain changed.`, " ", again);
+    const again = button("Connect again", () => this.#choices.connect(announced));
+    const changed = element("p", { role: "status", class: "warning" }, "The wallet's account or chain changed.", " ", again);
     this.#note.replaceChildren(...(isChanged ? [changed] : []));
     this.#running.className = isRunning ? "action main running" : "action";
     this.#running.hidden = stage === undefined || (!isRunning && stage.isEmpty);
     if (stage === undefined) this.#running.replaceChildren();
     else if (stage.place.parentNode !== this.#running) this.#running.replaceChildren(stage.place);
-    const nothing = element("p", { class: "nothing" }, `${t`This account has nothing to do here at the moment.`} ${why}`);
+    const nothing = element("p", { class: "nothing" }, `${"This account has nothing to do here at the moment."} ${why}`);
     const shown = offers.map((offer, at) => this.#offer(offer, at === 0 && offer.begins !== "again"));
     if (shown.length === 0 && this.#running.hidden) shown.push(nothing);
     this.#offered.replaceChildren(...(isRunning ? [] : shown));
@@ -117,13 +116,13 @@ export class View {
       case "absent":
         return withoutWallet();
       case "connecting":
-        return status(t`Asking the wallet for an account.`, ...(state.isSlow ? [SLOW] : []));
+        return status("Asking the wallet for an account.", ...(state.isSlow ? [SLOW] : []));
       case "reading":
-        return status(t`Reading the chain through the wallet's node.`);
+        return status("Reading the chain through the wallet's node.");
       case "refused": {
         const { error, wallet } = state;
         const isWrong = wallet !== undefined && isCode(error, "wrong_chain");
-        const change = button(t`Switch the wallet to chain ${wallet?.chainId ?? 0}`, () => this.#choices.switchChain());
+        const change = button(`Switch the wallet to chain ${wallet?.chainId ?? 0}`, () => this.#choices.switchChain());
         return [notice(error), ...(isWrong ? [element("p", {}, change)] : [])];
       }
       default:
@@ -139,10 +138,10 @@ export class View {
     place?.querySelector("details")?.remove();
     if (connect !== null) connect.hidden = wallet !== undefined;
     if (place === null || wallet === undefined) return;
-    const own = element("a", { href: `/people/${wallet.address}` }, t`My bounties`);
-    const leave = button(t`Disconnect`, this.#choices.disconnect, "quiet");
+    const own = element("a", { href: `/people/${wallet.address}` }, "My bounties");
+    const leave = button("Disconnect", this.#choices.disconnect, "quiet");
     const whole = element("p", { class: "hash" }, wallet.address);
-    const on = element("p", { class: "muted" }, t`${wallet.name}, chain ${wallet.chainId}`);
+    const on = element("p", { class: "muted" }, `${wallet.name}, chain ${wallet.chainId}`);
     const menu = element("div", {}, whole, on, element("p", {}, own), leave);
     place.append(element("details", {}, element("summary", {}, short(wallet.address)), menu));
   }
@@ -150,14 +149,14 @@ export class View {
 
 /** Explains what a wallet is, and how to get one. */
 function withoutWallet(): HTMLElement[] {
-  const found = element("a", { href: FIND_WALLET, rel: "noopener noreferrer external" }, t`A list of wallets`);
+  const found = element("a", { href: FIND_WALLET, rel: "noopener noreferrer external" }, "A list of wallets");
   return [
-    element("p", { role: "status" }, element("strong", {}, t`No wallet was found in this browser.`)),
+    element("p", { role: "status" }, element("strong", {}, "No wallet was found in this browser.")),
     element(
       "p",
       {},
-      t`A wallet is a program that keeps the keys of your account on the chain, and asks you before it signs or pays anything. On a computer it is a browser extension; on a phone it is an app with its own browser.`,
+      "A wallet is a program that keeps the keys of your account on the chain, and asks you before it signs or pays anything. On a computer it is a browser extension; on a phone it is an app with its own browser.",
     ),
-    element("p", {}, t`Install one from its maker's own site, make an account in it, and reload this page.`, " ", found),
+    element("p", {}, "Install one from its maker's own site, make an account in it, and reload this page.", " ", found),
   ];
 }

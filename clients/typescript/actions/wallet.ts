@@ -8,7 +8,6 @@ import { ServiceError } from "../src/acting.js";
 import { isCode } from "./answers.js";
 import { refusedBy, revertData } from "./refused.js";
 import { printable } from "./text.js";
-import { t } from "./words.js";
 
 /** What EIP-1193 requires of a wallet. */
 export interface Provider {
@@ -57,7 +56,7 @@ export function discover(found: (wallet: Announced) => void): void {
     if (typeof info?.uuid !== "string" || typeof info.name !== "string" || provider === undefined) return;
     if (seen.has(info.uuid) || seen.size >= MOST_ANNOUNCED) return;
     seen.add(info.uuid);
-    const name = printable(info.name, NAME_LENGTH) || t`A wallet without a name`;
+    const name = printable(info.name, NAME_LENGTH) || "A wallet without a name";
     found({ id: typeof info.rdns === "string" ? info.rdns : name, name, provider });
   });
   dispatchEvent(new Event("eip6963:requestProvider"));
@@ -85,8 +84,8 @@ export class Wallet {
   static async connect(announced: Announced, chainId: number): Promise<Wallet> {
     const account = firstOf(await ask(announced.provider, "eth_requestAccounts"));
     if (account !== undefined) return new Wallet(announced, account, chainId);
-    throw new ServiceError("wallet_failed", t`The wallet shows no account.`, {
-      nextAction: t`Allow this page to see an account, and connect again.`,
+    throw new ServiceError("wallet_failed", "The wallet shows no account.", {
+      nextAction: "Allow this page to see an account, and connect again.",
     });
   }
 
@@ -108,12 +107,12 @@ export class Wallet {
     this.#requireFresh();
     const chainId = Number(await askedNobody(this.#provider, "eth_chainId"));
     if (chainId !== this.chainId) {
-      const message = t`The wallet is on chain ${chainId}; this page acts on chain ${this.chainId} only.`;
-      throw new ServiceError("wrong_chain", message, { nextAction: t`Switch the wallet to that chain.` });
+      const message = `The wallet is on chain ${chainId}; this page acts on chain ${this.chainId} only.`;
+      throw new ServiceError("wrong_chain", message, { nextAction: "Switch the wallet to that chain." });
     }
     if (firstOf(await askedNobody(this.#provider, "eth_accounts")) !== this.address) {
-      const message = t`The wallet has switched to another account; this page is connected to ${this.address}.`;
-      throw new ServiceError("wrong_account", message, { nextAction: t`Select that account, or connect again.` });
+      const message = `The wallet has switched to another account; this page is connected to ${this.address}.`;
+      throw new ServiceError("wrong_account", message, { nextAction: "Select that account, or connect again." });
     }
   }
 
@@ -143,8 +142,8 @@ export class Wallet {
 
   #requireFresh(): void {
     if (!this.#isStale) return;
-    const message = t`The wallet has changed its chain since this page read it.`;
-    throw new ServiceError("wrong_chain", message, { nextAction: t`Connect the wallet again.` });
+    const message = "The wallet has changed its chain since this page read it.";
+    throw new ServiceError("wrong_chain", message, { nextAction: "Connect the wallet again." });
   }
 
   /** The person's signature of typed data, which was explained before. */
@@ -167,8 +166,8 @@ export class Wallet {
 
 /** A question that a wallet answers without its person, and so at once; one that hangs is told as that. */
 function askedNobody(provider: Provider, method: string): Promise<unknown> {
-  const nextAction = t`Open the wallet and see whether it works, then reload this page.`;
-  const errorInstance = new ServiceError("wallet_failed", t`The wallet does not answer.`, { nextAction });
+  const nextAction = "Open the wallet and see whether it works, then reload this page.";
+  const errorInstance = new ServiceError("wallet_failed", "The wallet does not answer.", { nextAction });
   return withTimeout(() => ask(provider, method), { timeout: MOST_MILLISECONDS, errorInstance });
 }
 
@@ -184,16 +183,16 @@ async function ask(provider: Provider, method: string, params: readonly unknown[
 export function walletRefusal(error: unknown): ServiceError {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code === UserRejectedRequestError.code) {
-    const nextAction = t`Nothing was signed or sent. Press the button again to continue.`;
-    return new ServiceError("declined", t`You declined in the wallet.`, { nextAction });
+    const nextAction = "Nothing was signed or sent. Press the button again to continue.";
+    return new ServiceError("declined", "You declined in the wallet.", { nextAction });
   }
   if (code === SwitchChainError.code) {
-    const nextAction = t`Add the chain and a node's address in the wallet's settings, and connect again.`;
-    return new ServiceError("unknown_chain", t`The wallet does not know this chain.`, { nextAction });
+    const nextAction = "Add the chain and a node's address in the wallet's settings, and connect again.";
+    return new ServiceError("unknown_chain", "The wallet does not know this chain.", { nextAction });
   }
   if (code === ResourceUnavailableRpcError.code) {
-    const nextAction = t`Answer it in the wallet, then try again.`;
-    return new ServiceError("wallet_busy", t`The wallet is waiting for your answer to another request.`, { nextAction });
+    const nextAction = "Answer it in the wallet, then try again.";
+    return new ServiceError("wallet_busy", "The wallet is waiting for your answer to another request.", { nextAction });
   }
   const data = revertData(error);
   if (data !== undefined) {
@@ -201,8 +200,8 @@ export function walletRefusal(error: unknown): ServiceError {
     return new ServiceError("wallet_failed", sentence, { nextAction });
   }
   const issues = typeof message === "string" ? [{ path: "wallet", message: printable(message, 300) }] : [];
-  const nextAction = t`As far as this page knows, nothing was signed or sent; check the wallet before trying again.`;
-  return new ServiceError("wallet_failed", t`The wallet could not do this.`, { issues, nextAction });
+  const nextAction = "As far as this page knows, nothing was signed or sent; check the wallet before trying again.";
+  return new ServiceError("wallet_failed", "The wallet could not do this.", { issues, nextAction });
 }
 
 /**
@@ -230,7 +229,7 @@ function firstOf(accounts: unknown): Address | undefined {
 
 function hexOf(value: unknown): Hex {
   if (typeof value === "string" && /^0x([0-9a-fA-F]{2})*$/.test(value)) return value.toLowerCase() as Hex;
-  throw new ServiceError("wallet_failed", t`The wallet returned neither a signature nor a transaction.`, {
-    nextAction: t`Check the wallet before trying again.`,
+  throw new ServiceError("wallet_failed", "The wallet returned neither a signature nor a transaction.", {
+    nextAction: "Check the wallet before trying again.",
   });
 }

@@ -20,7 +20,6 @@ import { detailOf, requireStatedDelay } from "./api.js";
 import { hubBounty, requireFinal, type Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { pause } from "./dom.js";
-import { t } from "./words.js";
 
 /** A Submission that the Hub records. */
 export interface Recorded {
@@ -71,7 +70,7 @@ export async function escrowsOf(context: Acting, page: Hex, reported: bigint | u
     const [invented] = unknown;
     if (invented === undefined) return [...found.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
     if (tries === LAG_TRIES) {
-      throw disagreement("unfunded", t`the API says that it created bounty ${invented}`, t`the wallet's node has no such bounty`);
+      throw disagreement("unfunded", `the API says that it created bounty ${invented}`, "the wallet's node has no such bounty");
     }
     await pause(LAG_MILLISECONDS);
   }
@@ -83,7 +82,7 @@ async function listedBy({ api, account, stage }: Acting, page: Hex): Promise<rea
   const rows = (data as { bounties?: unknown } | null | undefined)?.bounties;
   const ids = Array.isArray(rows) ? rows.map((row: unknown) => String((row as { bounty_id?: unknown } | null)?.bounty_id)) : [""];
   if (ids.every((id) => /^\d{1,78}$/.test(id))) return ids.map(BigInt);
-  throw disagreement("unfunded", t`the API returns no list`, t`no other source has all of them`);
+  throw disagreement("unfunded", "the API returns no list", "no other source has all of them");
 }
 
 async function loggedBy({ node, account }: Context, page: Hex): Promise<readonly Escrow[]> {
@@ -130,7 +129,7 @@ export async function finalWinner(context: Acting, bounty: Bounty): Promise<Reco
   ]);
   const active = await activeOf(context, id, solver);
   if (active === commitment) return { solver, commitment };
-  throw disagreement("winner", t`bounty ${id} names Submission ${commitment}`, t`its Solver has ${active}`);
+  throw disagreement("winner", `bounty ${id} names Submission ${commitment}`, `its Solver has ${active}`);
 }
 
 /** A Solver's Submission, as the wallet's node has it. */

@@ -5,7 +5,6 @@
 
 import { archiveStream, downloadCiphertext, openArtifact, ServiceError } from "../src/opening.js";
 import type { ArtifactEntry, Envelope, TransferOptions } from "../src/opening.js";
-import { t } from "./words.js";
 
 export { archiveStream, envelopeDifferences, fetchBeacon, generateIdentity, openContentKey, parseEnvelope } from "../src/opening.js";
 export { publicKeyOf, unwrapContentKey, wrapContentKey } from "../src/opening.js";
@@ -17,8 +16,8 @@ const FLUSH_BYTES = 8 * 1024 * 1024;
 export function identitiesOf(text: string): string[] {
   const found = text.toUpperCase().match(IDENTITY) ?? [];
   if (found.length > 0) return [...new Set(found)];
-  throw new ServiceError("key_invalid", t`The file contains no age identity.`, {
-    nextAction: t`Choose the file with your Guardian's encryption keys: lines that begin with AGE-SECRET-KEY-1.`,
+  throw new ServiceError("key_invalid", "The file contains no age identity.", {
+    nextAction: "Choose the file with your Guardian's encryption keys: lines that begin with AGE-SECRET-KEY-1.",
   });
 }
 

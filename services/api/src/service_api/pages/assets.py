@@ -5,11 +5,10 @@ have the hash of their bytes already, since they load each other by them.
 """
 
 import hashlib
-import json
 from importlib.resources import files
 from typing import Final
 
-from flask import Blueprint, Flask, Response, current_app
+from flask import Blueprint, Response
 from service_common.web.authentication import public, read_query
 from werkzeug.exceptions import NotFound
 
@@ -19,15 +18,14 @@ _TYPES: Final = {
     "svg": "image/svg+xml",
     "js": "text/javascript; charset=utf-8",
     "txt": "text/plain; charset=utf-8",
-    "json": "application/json",
 }
 
 routes = Blueprint("assets", __name__)
 _STATIC: Final = files(__package__).joinpath("static")
 
 
-def _named(name: str, content: bytes | None = None) -> tuple[str, bytes]:
-    content = content or _STATIC.joinpath(name).read_bytes()
+def _named(name: str) -> tuple[str, bytes]:
+    content = _STATIC.joinpath(name).read_bytes()
     stem, _, kind = name.partition(".")
     return f"/assets/{stem}-{hashlib.sha256(content).hexdigest()[:12]}.{kind}", content
 
@@ -44,26 +42,12 @@ SEALER_PATH: Final = next(path for path in _SCRIPTS if path.startswith("/assets/
 _ASSETS: Final = {STYLE_PATH: _STYLE, ICON_PATH: _ICON} | _SCRIPTS
 
 
-_WORDS: Final = "service-pages-words"
-
-
-def install_words(app: Flask, words: object | None) -> str | None:
-    """Serve the texts of the scripts in the language of the pages; return their path, None if there are none."""
-    if words is None:
-        app.extensions[_WORDS] = {}
-        return None
-    path, content = _named("words.json", json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode())
-    app.extensions[_WORDS] = {path: content}
-    return path
-
-
 @routes.get("/assets/<name>")
 @public
 def get_asset(name: str) -> Response:
     """Answer one file."""
     read_query(allowed=frozenset())
-    path = f"/assets/{name}"
-    content = _ASSETS.get(path) or current_app.extensions[_WORDS].get(path)
+    content = _ASSETS.get(f"/assets/{name}")
     if content is None:
         raise NotFound
     return Response(content, content_type=_TYPES[name.rpartition(".")[2]], headers={"Cache-Control": _FOREVER})

@@ -42,24 +42,19 @@ from service_api.pages.rows import (
 )
 from service_api.pages.sources import PageSources
 from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
-from service_api.pages.texts import gettext, marked
 from service_api.pages.titles import Challenge, Title, read_challenge
 
 SHOWN_SUBMISSIONS: Final = 100
 REASONS: Final = {
-    SettlementReason.JUDGED: marked("A quorum of the Guardians decided it."),
-    SettlementReason.NO_SUBMISSIONS: marked("Nobody submitted anything before the deadline."),
-    SettlementReason.GUARDIANS_SILENT: marked(
-        "No Guardian recorded a Verdict in time. The Guardians are paid nothing."
-    ),
-    SettlementReason.QUORUM_NOT_REACHED: marked("Guardians recorded Verdicts, but no quorum agreed in time."),
+    SettlementReason.JUDGED: "A quorum of the Guardians decided it.",
+    SettlementReason.NO_SUBMISSIONS: "Nobody submitted anything before the deadline.",
+    SettlementReason.GUARDIANS_SILENT: "No Guardian recorded a Verdict in time. The Guardians are paid nothing.",
+    SettlementReason.QUORUM_NOT_REACHED: "Guardians recorded Verdicts, but no quorum agreed in time.",
 }
 RECORD_FAILURES: Final = {
-    "not_finalized": marked("It is available once the block that decided the bounty is finalized."),
-    "index_behind": marked("The index has not read far enough yet."),
-    "derivation_failed": marked(
-        "The service could not derive it. Derive it from the chain yourself with service-audit."
-    ),
+    "not_finalized": "It is available once the block that decided the bounty is finalized.",
+    "index_behind": "The index has not read far enough yet.",
+    "derivation_failed": "The service could not derive it. Derive it from the chain yourself with service-audit.",
 }
 
 
@@ -170,10 +165,10 @@ def _milestones(detail: BountyDetail, bounty: Bounty, made: tuple[Payment, ...],
     """Return the moments of a bounty in order; omit those that a decision made meaningless."""
     facts = detail.facts
     planned = [
-        Milestone(gettext("Created"), bounty.created.origin.time, is_past=True),
-        Milestone(gettext("Submissions close"), facts.submission_deadline, facts.submission_deadline <= now),
-        Milestone(gettext("Work can be opened"), facts.reveal_at, facts.reveal_at <= now),
-        Milestone(gettext("Judging ends"), facts.judging_deadline, facts.judging_deadline <= now),
+        Milestone("Created", bounty.created.origin.time, is_past=True),
+        Milestone("Submissions close", facts.submission_deadline, facts.submission_deadline <= now),
+        Milestone("Work can be opened", facts.reveal_at, facts.reveal_at <= now),
+        Milestone("Judging ends", facts.judging_deadline, facts.judging_deadline <= now),
     ]
     if bounty.finalized is None:
         return tuple(planned)
@@ -184,8 +179,8 @@ def _milestones(detail: BountyDetail, bounty: Bounty, made: tuple[Payment, ...],
         planned = [each for each in planned if each.at is not None and each.at <= decided]
     claims = [payment.claim.time for payment in made if payment.claim is not None]
     is_paid = bool(made) and len(claims) == len(made)
-    paid = Milestone(gettext("All paid out"), max(claims) if is_paid else None, is_past=is_paid)
-    return (*planned, Milestone(gettext("Decided"), decided, is_past=True), paid)
+    paid = Milestone("All paid out", max(claims) if is_paid else None, is_past=is_paid)
+    return (*planned, Milestone("Decided", decided, is_past=True), paid)
 
 
 def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[TermDifference, ...]:

@@ -2,12 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from service_common.config import EnvironmentReader
 from service_common.web.settings import parse_origin
-
-from service_api.pages.texts import ENGLISH, Texts, parse_language, read_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,19 +15,10 @@ class PageSettings:
     """A block explorer with the paths ``/address/…`` and ``/tx/…``; without one nothing is linked."""
     security_contact: str | None
     """Whom to tell of a weakness; without one ``security.txt`` is not there."""
-    texts: Texts
-    """Those of the one language in which the pages are."""
 
 
 def read_page_settings(reader: EnvironmentReader) -> PageSettings:
     """Read the settings of the pages; mistakes are collected by ``reader``."""
-    catalogues = reader.optional(
-        "SERVICE_PAGES_CATALOGUES",
-        Path,
-        None,
-        "a folder of catalogues, looked into instead",
-        shown="none: those of the package",
-    )
     return PageSettings(
         explorer_url=reader.optional(
             "SERVICE_EXPLORER_URL",
@@ -45,14 +33,6 @@ def read_page_settings(reader: EnvironmentReader) -> PageSettings:
             None,
             "whom to tell of a weakness, such as `mailto:security@bounties.example`, for `/.well-known/security.txt`",
             shown="none: there is no such file",
-        ),
-        texts=reader.optional(
-            "SERVICE_PAGES_LANGUAGE",
-            lambda text: read_texts(parse_language(text), catalogues),
-            ENGLISH,
-            "the one language of the pages and feeds, such as `de` or `pt-BR`; each but "
-            "`en` needs its catalogue ([pages](pages.md#running-and-changing-them))",
-            shown="`en`",
         ),
     )
 

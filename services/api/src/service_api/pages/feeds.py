@@ -37,7 +37,6 @@ from service_api.pages.rows import (
     read_rows,
 )
 from service_api.pages.sources import PageSources
-from service_api.pages.texts import current_texts, gettext
 from service_api.versions import REVALIDATE, Version, text_version
 
 routes = Blueprint("feeds", __name__)
@@ -64,7 +63,7 @@ def get_feed() -> Response:
 
     def make(deps: PageSources) -> Feed:
         with deps.facts.open() as facts:
-            return Feed(gettext("Bounties"), "/", _entries(deps, facts.connection, _recent(facts.connection)))
+            return Feed("Bounties", "/", _entries(deps, facts.connection, _recent(facts.connection)))
 
     return _answer(make)
 
@@ -90,7 +89,7 @@ def get_bounty_feed(bounty_id: str) -> Response:
                 claimed=read_rows(connection, ClaimRow, CLAIM.bounty_id == number, most=MOST_ROWS),
             )
             entries = _entries(deps, connection, found)
-        title = row.title.title or gettext("Bounty %(number)s", number=number)
+        title = row.title.title or f"Bounty {number}"
         return Feed(title, f"/bounties/{number}", entries)
 
     return _answer(make)
@@ -109,7 +108,7 @@ def get_person_feed(account: str) -> Response:
             lost = read_lost(facts.connection, SUBMISSION.solver_address == address)
             found = Happened(rows.posted, (), rows.submitted, lost, rows.judged, rows.claimed)
             entries = _entries(deps, facts.connection, found)
-        return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", entries)
+        return Feed(f"Account {address}", f"/people/{address}", entries)
 
     return _answer(make)
 
@@ -185,7 +184,7 @@ def _atom(feed: Feed, origin: str) -> str:
         description="",
         feed_url=f"{origin}{feed.path.rstrip('/')}/feed.atom",
         feed_guid=origin + feed.path,
-        language=current_texts().language,
+        language="en",
     )
     for each in feed.entries:
         made.add_item(

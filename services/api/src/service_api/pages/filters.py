@@ -20,8 +20,6 @@ from bounty_protocol.wire.cursor import BountySort, parse_cursor
 from bounty_protocol.wire.deployment import TokenDescription
 from bounty_protocol.wire.values import MAX_SEARCH, PageCursor
 
-from service_api.pages.texts import gettext, marked
-
 T = TypeVar("T", bound=StrEnum)
 PAGE_LENGTH: Final = 20
 _DAY: Final = 86_400
@@ -48,19 +46,17 @@ class Shown:
 
 
 FILTERS: Final = {
-    Filter.OPEN: Shown(marked("Open for work"), marked("open for work"), {"accepting": True}),
-    Filter.JUDGING: Shown(
-        marked("Being judged"), marked("being judged"), {"status": BountyStatus.OPEN, "accepting": False}
-    ),
-    Filter.DECIDED: Shown(marked("Decided"), marked("decided"), {"status": BountyStatus.FINAL}),
-    Filter.ALL: Shown(marked("All"), marked("all"), {}),
+    Filter.OPEN: Shown("Open for work", "open for work", {"accepting": True}),
+    Filter.JUDGING: Shown("Being judged", "being judged", {"status": BountyStatus.OPEN, "accepting": False}),
+    Filter.DECIDED: Shown("Decided", "decided", {"status": BountyStatus.FINAL}),
+    Filter.ALL: Shown("All", "all", {}),
 }
 SORTS: Final = {
-    BountySort.NEWEST: marked("Newest first"),
-    BountySort.DEADLINE: marked("Earliest deadline first"),
-    BountySort.AWARD: marked("Highest award first"),
+    BountySort.NEWEST: "Newest first",
+    BountySort.DEADLINE: "Earliest deadline first",
+    BountySort.AWARD: "Highest award first",
 }
-ACCOUNTS: Final = {"poster": marked("Poster"), "solver": marked("Solver"), "guardian": marked("Guardian")}
+ACCOUNTS: Final = {"poster": "Poster", "solver": "Solver", "guardian": "Guardian"}
 FIELDS: Final = ("search", "tag", "min_award", "max_award", "from", "until", *ACCOUNTS)
 PARAMETERS: Final = frozenset({"show", "sort", "cursor", *FIELDS})
 _EVERYTHING: Final = BountyQuery(limit=PAGE_LENGTH)
@@ -107,9 +103,9 @@ def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
         try:
             read[name] = reader(text, token)
         except ValueError:
-            problems[name] = gettext(problem, text=readable_line(text[:50]), count=MAX_SEARCH)
+            problems[name] = problem.format(text=readable_line(text[:50]))
     problems |= {
-        upper: gettext(problem)
+        upper: problem
         for lower, upper, problem in _RANGES
         if lower in read and upper in read and int(read[lower]) > int(read[upper])
     }
@@ -120,9 +116,7 @@ def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
         except ValueError:
             place = None
         if place is None or place.sort is not sort:
-            problems["cursor"] = gettext(
-                "This address is not the next page of the list. The list is shown from its first page."
-            )
+            problems["cursor"] = "This address is not the next page of the list. The list is shown from its first page."
             cursor = place = None
     query = replace(_EVERYTHING, **FILTERS[chosen].query, **_asked(read), sort=sort, cursor=place)
     return Search(chosen, sort, cursor, texts, problems, query)
@@ -132,9 +126,7 @@ def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict
     try:
         return kind(text or usual)
     except ValueError:
-        problems[name] = gettext(
-            "“%(text)s” is not one of %(names)s.", text=readable_line((text or "")[:40]), names=", ".join(kind)
-        )
+        problems[name] = f"“{readable_line((text or '')[:40])}” is not one of {', '.join(kind)}."
         return usual
 
 
@@ -172,17 +164,17 @@ def _date(text: str, _: TokenDescription) -> int:
 
 
 Reader = tuple[Callable[[str, TokenDescription], int | str], str]
-_AN_AWARD: Final[Reader] = (_award, marked("“%(text)s” is not an amount. Write it like 25 or 1200.5."))
-_A_DATE: Final[Reader] = (_date, marked("“%(text)s” is not a date. Write it like 2030-01-31."))
+_AN_AWARD: Final[Reader] = (_award, "“{text}” is not an amount. Write it like 25 or 1200.5.")
+_A_DATE: Final[Reader] = (_date, "“{text}” is not a date. Write it like 2030-01-31.")
 _AN_ACCOUNT: Final[Reader] = (
     lambda text, _: parse_address(text),
-    marked("“%(text)s” is not an address: 0x and 40 hexadecimal digits, exactly as copied (EIP-55)."),
+    "“{text}” is not an address: 0x and 40 hexadecimal digits, exactly as copied (EIP-55).",
 )
 _READERS: Final[Mapping[str, Reader]] = {
-    "search": (_search, marked("Search for at most %(count)s characters, without line breaks or control characters.")),
+    "search": (_search, f"Search for at most {MAX_SEARCH} characters, without line breaks or control characters."),
     "tag": (
         lambda text, _: parse_tag(text.lower()),
-        marked("“%(text)s” is not a tag: letters a-z, digits and hyphens."),
+        "“{text}” is not a tag: letters a-z, digits and hyphens.",
     ),
     "min_award": _AN_AWARD,
     "max_award": _AN_AWARD,
@@ -194,6 +186,6 @@ _READERS: Final[Mapping[str, Reader]] = {
 }
 """How each field is read, and what is said of a text that it cannot be."""
 _RANGES: Final = (
-    ("min_award", "max_award", marked("The highest award is lower than the lowest one.")),
-    ("from", "until", marked("The last day is before the first one.")),
+    ("min_award", "max_award", "The highest award is lower than the lowest one."),
+    ("from", "until", "The last day is before the first one."),
 )

@@ -1,7 +1,4 @@
-"""Times, spans and amounts as people read them. Always UTC: a page is the same for everybody who is sent it.
-
-The names of months and units are in the catalogue; digits, their grouping and the clock are the same in every language.
-"""
+"""Times, spans and amounts as people read them. Always UTC: a page is the same for everybody who is sent it."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -10,28 +7,7 @@ from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.types import Address, Bytes32
 from bounty_protocol.wire.deployment import TokenDescription
 
-from service_api.pages.texts import gettext, marked, marked_plural, ngettext
-
 _UNITS: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60))
-_NOUNS: Final = {
-    "day": marked_plural("%(count)s day", "%(count)s days"),
-    "hour": marked_plural("%(count)s hour", "%(count)s hours"),
-    "minute": marked_plural("%(count)s minute", "%(count)s minutes"),
-    "second": marked_plural("%(count)s second", "%(count)s seconds"),
-    "byte": marked_plural("%(count)s byte", "%(count)s bytes"),
-    "block": marked_plural("%(count)s block", "%(count)s blocks"),
-    "bounty": marked_plural("%(count)s bounty", "%(count)s bounties"),
-    "Submission": marked_plural("%(count)s Submission", "%(count)s Submissions"),
-}
-"""Units that pages count."""
-_MONTHS: Final = (
-    *(marked("January"), marked("February"), marked("March"), marked("April"), marked("May"), marked("June")),
-    *(marked("July"), marked("August"), marked("September"), marked("October"), marked("November"), marked("December")),
-)
-_SHORT_MONTHS: Final = (
-    *(marked("Jan"), marked("Feb"), marked("Mar"), marked("Apr"), marked("May"), marked("Jun")),
-    *(marked("Jul"), marked("Aug"), marked("Sep"), marked("Oct"), marked("Nov"), marked("Dec")),
-)
 MOST_SECONDS: Final = 253_402_300_799
 """The last second of the year 9999: what is later has no date."""
 
@@ -39,29 +15,17 @@ MOST_SECONDS: Final = 253_402_300_799
 def moment(at: int) -> str:
     """Format a time for a sentence: ``1 January 2030, 00:00:00 UTC``."""
     if not 0 <= at <= MOST_SECONDS:
-        return gettext("second %(number)s after 1970", number=f"{at:,}")
+        return f"second {at:,} after 1970"
     found = datetime.fromtimestamp(at, UTC)
-    return gettext(
-        "%(day)s %(month)s %(year)s, %(time)s UTC",
-        day=found.day,
-        month=gettext(_MONTHS[found.month - 1]),
-        year=found.year,
-        time=f"{found:%H:%M:%S}",
-    )
+    return f"{found.day} {found:%B %Y, %H:%M:%S} UTC"
 
 
 def day(at: int) -> str:
     """Format a short time: ``1 Jan 2030, 00:00``."""
     if not 0 <= at <= MOST_SECONDS:
-        return gettext("far away")
+        return "far away"
     found = datetime.fromtimestamp(at, UTC)
-    return gettext(
-        "%(day)s %(month)s %(year)s, %(time)s",
-        day=found.day,
-        month=gettext(_SHORT_MONTHS[found.month - 1]),
-        year=found.year,
-        time=f"{found:%H:%M}",
-    )
+    return f"{found.day} {found:%b %Y, %H:%M}"
 
 
 def machine_time(at: int) -> str:
@@ -87,15 +51,16 @@ def relative(at: int, now: int) -> str:
     Within a minute it does not count seconds, so that a page which nothing else changes keeps its bytes.
     """
     if abs(at - now) < 60:
-        return gettext("in less than a minute") if at > now else gettext("less than a minute ago")
+        return "in less than a minute" if at > now else "less than a minute ago"
     if at > now:
-        return gettext("in %(span)s", span=span(at - now))
-    return gettext("%(span)s ago", span=span(now - at))
+        return f"in {span(at - now)}"
+    return f"{span(now - at)} ago"
 
 
 def counted(count: int, noun: str) -> str:
-    """Format a count of a noun from ``_NOUNS``: ``1 day``, ``2 days``, ``1,000 Submissions``."""
-    return ngettext(*_NOUNS[noun], count, count=f"{count:,}")
+    """Format a count of a noun: ``1 day``, ``2 bounties``, ``1,000 Submissions``."""
+    plural = "bounties" if noun == "bounty" else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def amount(value: int, token: TokenDescription) -> str:

@@ -1,7 +1,6 @@
 """How old and how final what a page shows is, in words."""
 
 from dataclasses import dataclass
-from typing import Final
 
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.lifecycle import BountyStatus
@@ -11,22 +10,6 @@ from bounty_protocol.wire.values import Finality
 from service_common.db.hub_reads import Head
 
 from service_api.pages.formatting import counted, moment, span
-from service_api.pages.texts import gettext, marked
-
-_FINAL_TERMS: Final = marked(
-    "The terms of this bounty can no longer change: the chain has finalized the block that recorded it."
-)
-_FINAL_OUTCOME: Final = marked(
-    "The outcome of this bounty can no longer change: the chain has finalized the block that recorded it."
-)
-_OPEN_TERMS: Final = marked(
-    "The terms of this bounty can still change for about %(span)s: "
-    "the chain has not finalized the block that recorded it."
-)
-_OPEN_OUTCOME: Final = marked(
-    "The outcome of this bounty can still change for about %(span)s: "
-    "the chain has not finalized the block that recorded it."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +23,21 @@ class Notice:
 def notices(head: Head | None, now: UnixSeconds) -> tuple[Notice, ...]:
     """Return the current notices. The index is not behind if the chain makes no blocks."""
     if head is None:
-        lacking = gettext("Parts of this page are missing. Reload in a minute.")
-        return (Notice(gettext("The index cannot be read at the moment"), lacking),)
+        lacking = "Parts of this page are missing. Reload in a minute."
+        return (Notice("The index cannot be read at the moment", lacking),)
     at, age = head.block_time, now - head.block_time
     if age <= STANDS_STILL_SECONDS:
         return ()
     if head.shows_tip:
-        text = gettext(
-            "Its newest block is from %(time)s, %(span)s ago. What you send now counts only in a later block. A "
-            "Submission or a Verdict comes too late if the next block is later than its deadline. Claims have no "
-            "deadline and can wait. If your deadline is near, use force "
-            "inclusion through the settlement layer, as docs/client.md of this project explains.",
-            time=moment(at),
-            span=span(age),
+        text = (
+            f"Its newest block is from {moment(at)}, {span(age)} ago. What you send now counts only in a later block. "
+            "A Submission or a Verdict comes too late if the next block is later than its deadline. Claims have no "
+            "deadline and can wait. If your deadline is near, use force inclusion through the settlement layer, as "
+            "docs/client.md of this project explains."
         )
-        return (Notice(gettext("The chain makes no new blocks"), text),)
-    text = gettext("You see the state of %(time)s, %(span)s ago.", time=moment(at), span=span(age))
-    return (Notice(gettext("The index is behind the chain"), text),)
+        return (Notice("The chain makes no new blocks", text),)
+    text = f"You see the state of {moment(at)}, {span(age)} ago."
+    return (Notice("The index is behind the chain", text),)
 
 
 def finality_seconds(detail: BountyDetail, changed_at: UnixSeconds, finalized_at: int) -> int:
@@ -69,8 +50,11 @@ def finality_seconds(detail: BountyDetail, changed_at: UnixSeconds, finalized_at
 
 def finality(status: BountyStatus, seconds: int) -> str:
     """Say how final a bounty's newest fact is: its terms while it is open, then its outcome."""
-    is_open = status is BountyStatus.OPEN
+    fact = "terms" if status is BountyStatus.OPEN else "outcome"
     if seconds == 0:
-        return gettext(_FINAL_TERMS if is_open else _FINAL_OUTCOME)
+        return f"The {fact} of this bounty can no longer change: the chain has finalized the block that recorded it."
     about = span(seconds) if seconds >= 60 else counted(seconds, "second")
-    return gettext(_OPEN_TERMS if is_open else _OPEN_OUTCOME, span=about)
+    return (
+        f"The {fact} of this bounty can still change for about {about}: "
+        "the chain has not finalized the block that recorded it."
+    )

@@ -10,12 +10,11 @@ from bounty_protocol.wire.bounties import Facts
 
 from service_api.pages.money import Payment
 from service_api.pages.stage import Stage
-from service_api.pages.texts import gettext, marked
 
 NEXT: Final = {
-    Stage.ACCEPTING: marked("Submit work"),
-    Stage.JUDGING: marked("Judge"),
-    Stage.DUE: marked("Settle it"),
+    Stage.ACCEPTING: "Submit work",
+    Stage.JUDGING: "Judge",
+    Stage.DUE: "Settle it",
 }
 """The button of a stage, before a wallet shows whose it is."""
 
@@ -35,12 +34,11 @@ def headline_of(facts: Facts, stage: Stage, made: Sequence[Payment]) -> Headline
     """Return the headline of a bounty at a stage, from its payments."""
     waiting = TokenAmount(sum(each.due.amount for each in made if each.claim is None)) if made else None
     if stage is Stage.AWARDED:
-        act = gettext("Claim or get the work") if waiting else gettext("Get the work")
-        return Headline(gettext("Won"), facts.award, waiting, act)
+        act = "Claim or get the work" if waiting else "Get the work"
+        return Headline("Won", facts.award, waiting, act)
     if stage is Stage.REJECTED:
         returned = [each.due.amount for each in made if each.due.kind is AmountKind.POSTER_REFUND]
-        label = gettext("Back to the Poster") if made else gettext("Escrow")
+        label = "Back to the Poster" if made else "Escrow"
         amount = TokenAmount(sum(returned)) if made else facts.escrow_amount
-        return Headline(label, amount, waiting, gettext("Claim") if waiting else None)
-    next_act = gettext(NEXT[stage]) if stage in NEXT else None
-    return Headline(gettext("The winner gets"), facts.award, None, next_act)
+        return Headline(label, amount, waiting, "Claim" if waiting else None)
+    return Headline("The winner gets", facts.award, None, NEXT.get(stage))

@@ -10,8 +10,6 @@ from urllib.parse import unquote, urlsplit
 
 from bounty_protocol.domain.readable import readable, readable_line
 
-from service_api.pages.texts import gettext
-
 _ENDLESS: Final = re.compile(r"[!-~]{500,}|\S{4000,}")
 """Words that nobody reads. A browser that looks where to break one of 200,000 letters hangs for half a minute; text in
 scripts without spaces has paragraphs, which are shorter."""
@@ -25,7 +23,7 @@ def shortened(text: str) -> str:
 
     def cut(found: re.Match[str]) -> str:
         left = len(found.group()) - _SHOWN_OF_ENDLESS
-        rest = gettext("%(count)s more characters without a space", count=f"{left:,}")
+        rest = f"{left:,} more characters without a space"
         return f"{found.group()[:_SHOWN_OF_ENDLESS]} […{rest}]"
 
     return _ENDLESS.sub(cut, text)

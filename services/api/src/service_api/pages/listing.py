@@ -12,7 +12,6 @@ from service_api.pages.filters import Search
 from service_api.pages.formatting import counted
 from service_api.pages.sources import PageSources
 from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
-from service_api.pages.texts import gettext
 from service_api.pages.titles import Title, stated_title
 
 
@@ -63,5 +62,5 @@ def _count(found: BountyList) -> str:
     """Say how many match."""
     total = found.total_count
     if total is None:
-        return gettext("More than 1,000 bounties")
-    return gettext("No bounties") if total == 0 else counted(total, "bounty")
+        return "More than 1,000 bounties"
+    return "No bounties" if total == 0 else counted(total, "bounty")

@@ -18,7 +18,6 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
 from service_api.pages.hostile import outside_link, shortened
-from service_api.pages.texts import gettext
 
 MAX_LINES_AND_CELLS: Final = 40_000
 """Of a body: the parser takes up to 2 KB of memory for each. A book has fewer."""
@@ -51,7 +50,7 @@ class _Renderer(RendererHTML):
 
     def image(self, tokens: Sequence[Token], index: int, _options: OptionsDict, env: EnvType) -> str:
         token = tokens[index]
-        text = escape(gettext("picture, not loaded: %(text)s", text=token.content or gettext("without a description")))
+        text = escape(f"picture, not loaded: {token.content or 'without a description'}")
         address = str(token.attrs.get("src", ""))
         target = outside_link(address)
         in_link = any(each is not None for each in env.get("targets", []))

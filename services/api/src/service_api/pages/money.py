@@ -13,13 +13,12 @@ from bounty_protocol.types import Address, TokenAmount
 from bounty_protocol.wire.bounties import Facts
 
 from service_api.pages.rows import ClaimRow
-from service_api.pages.texts import gettext, marked
 
 KINDS: Final = {
-    AmountKind.WINNER_AWARD: marked("Award to the winner"),
-    AmountKind.POSTER_REFUND: marked("Refund to the Poster"),
-    AmountKind.GUARDIAN_FEE: marked("Fee of a Guardian"),
-    AmountKind.PROTOCOL_FEE: marked("Protocol fee"),
+    AmountKind.WINNER_AWARD: "Award to the winner",
+    AmountKind.POSTER_REFUND: "Refund to the Poster",
+    AmountKind.GUARDIAN_FEE: "Fee of a Guardian",
+    AmountKind.PROTOCOL_FEE: "Protocol fee",
 }
 
 
@@ -53,9 +52,9 @@ def endings(facts: Facts, roster_size: int) -> tuple[PossibleEnding, ...]:
     """Return the endings of an open bounty; ``ValueError`` for amounts that no Hub can hold."""
     rejected = Outcome.NO_VALID_SUBMISSION
     return (
-        _ending(gettext("A Submission is awarded"), facts, Outcome.AWARDED, roster_size, roster_size),
-        _ending(gettext("The Guardians find no valid Submission"), facts, rejected, roster_size, roster_size),
-        _ending(gettext("No Guardian judges in time"), facts, rejected, roster_size, 0),
+        _ending("A Submission is awarded", facts, Outcome.AWARDED, roster_size, roster_size),
+        _ending("The Guardians find no valid Submission", facts, rejected, roster_size, roster_size),
+        _ending("No Guardian judges in time", facts, rejected, roster_size, 0),
     )
 
 
@@ -75,9 +74,7 @@ def _ending(name: str, facts: Facts, outcome: Outcome, roster_size: int, verdict
 def payments(amounts: Sequence[AmountDue], claims: Sequence[ClaimRow]) -> tuple[Payment, ...]:
     """Return each amount with its claim: of the same kind, account and value."""
     left = {(claim.kind, claim.recipient, claim.amount): claim for claim in claims}
-    return tuple(
-        Payment(gettext(KINDS[due.kind]), due, left.get((due.kind, due.recipient, due.amount))) for due in amounts
-    )
+    return tuple(Payment(KINDS[due.kind], due, left.get((due.kind, due.recipient, due.amount))) for due in amounts)
 
 
 def waiting_for(made: Sequence[Payment], account: Address) -> tuple[Payment, ...]:

@@ -31,7 +31,6 @@ from service_api.pages.rows import (
 )
 from service_api.pages.sources import PageSources
 from service_api.pages.stage import Stage, stage_of
-from service_api.pages.texts import gettext
 from service_api.pages.titles import NO_TITLE, Title
 
 MOST_OF_PERSON: Final = 500
@@ -184,8 +183,8 @@ def _read_fees(connection: Connection, account: Address) -> tuple[BountyRow, ...
 def _to_put_back(lost: Iterable[SubmissionRow]) -> Iterable[WaitingAct]:
     """Return the Submissions to upload again; they come first, since a Submission cannot win without its bytes."""
     for row in lost:
-        what = gettext("The service lost your sealed work: upload it again from the machine that sealed it")
-        yield WaitingAct(row.bounty_id, gettext("Solver"), what, None)
+        what = "The service lost your sealed work: upload it again from the machine that sealed it"
+        yield WaitingAct(row.bounty_id, "Solver", what, None)
 
 
 def waiting_for(
@@ -202,12 +201,8 @@ def waiting_for(
     waiting = []
     judged = {row.bounty_id for row in found.judged}
     for each in (to_judge.begun | to_judge.coming) - judged:
-        what = (
-            gettext("Judge the Submissions")
-            if each in to_judge.begun
-            else gettext("Judge the Submissions once they can be opened")
-        )
-        waiting.append(WaitingAct(each, gettext("Guardian"), what, bounties[each].judging_deadline))
+        what = "Judge the Submissions" if each in to_judge.begun else "Judge the Submissions once they can be opened"
+        waiting.append(WaitingAct(each, "Guardian", what, bounties[each].judging_deadline))
     for each, row in bounties.items():
         if stages[each] is Stage.DUE:
             waiting += [WaitingAct(each, role, what, None) for role, what in _to_settle(account, row, judged)]
@@ -224,21 +219,21 @@ def waiting_for(
 def _to_settle(account: Address, row: BountyRow, judged: Set[BountyId]) -> Iterable[tuple[str, str]]:
     """Return who is paid once somebody settles the bounty: nobody has to, so the escrow waits until then."""
     if row.poster_address == account:
-        yield gettext("Poster"), gettext("Settle the bounty, then claim the refund")
+        yield "Poster", "Settle the bounty, then claim the refund"
     elif row.bounty_id in judged:
-        yield gettext("Guardian"), gettext("Settle the bounty, then claim the fee for the Verdict")
+        yield "Guardian", "Settle the bounty, then claim the fee for the Verdict"
 
 
 def _claims_of(account: Address, row: BountyRow, judged: Set[BountyId]) -> Iterable[tuple[AmountKind, str, str, bool]]:
     awarded = row.outcome is Outcome.AWARDED
     is_winner = awarded and row.winner_solver_address == account
-    yield AmountKind.WINNER_AWARD, gettext("Solver"), gettext("Claim the award"), is_winner
+    yield AmountKind.WINNER_AWARD, "Solver", "Claim the award", is_winner
     is_refunded = row.poster_address == account and bool(row.refund)
-    yield AmountKind.POSTER_REFUND, gettext("Poster"), gettext("Claim the refund"), is_refunded
+    yield AmountKind.POSTER_REFUND, "Poster", "Claim the refund", is_refunded
     is_rewarded = bool(row.guardian_fee_each) and row.bounty_id in judged
-    yield AmountKind.GUARDIAN_FEE, gettext("Guardian"), gettext("Claim the fee for the Verdict"), is_rewarded
+    yield AmountKind.GUARDIAN_FEE, "Guardian", "Claim the fee for the Verdict", is_rewarded
     gets_fee = awarded and row.protocol_fee > 0 and row.protocol_fee_recipient == account
-    yield AmountKind.PROTOCOL_FEE, gettext("its recipient"), gettext("Claim the protocol fee"), gets_fee
+    yield AmountKind.PROTOCOL_FEE, "its recipient", "Claim the protocol fee", gets_fee
 
 
 def _urgency(waiting: WaitingAct) -> tuple[int, int]:

@@ -17,27 +17,25 @@ from service_api.pages.answers import HTML
 from service_api.pages.policy import POLICY, SEALER_POLICY, headers_of
 from service_api.pages.sources import PageSources
 from service_api.pages.stage import LABELS, MEANINGS
-from service_api.pages.texts import gettext, install_texts, marked, script_words
 
 BLUEPRINTS: Final = (routes.routes, feeds.routes, assets.routes, rounds.routes, agents.routes)
 PROGRAMS: Final = frozenset({"api", "subgraph", "healthz"})
 """First parts of paths that programs call: their errors are JSON."""
-_ABSENT: Final = marked("There is no such page")
-_NO_BOUNTY: Final = marked("There is no such bounty")
-_REFUSED: Final = marked("This request cannot be answered")
+_ABSENT: Final = "There is no such page"
+_NO_BOUNTY: Final = "There is no such bounty"
+_REFUSED: Final = "This request cannot be answered"
 _TITLES: Final = {
     404: _ABSENT,
-    429: marked("Too many requests"),
-    451: marked("Withheld by the operator of this service"),
-    500: marked("This page cannot be shown"),
+    429: "Too many requests",
+    451: "Withheld by the operator of this service",
+    500: "This page cannot be shown",
 }
-_AWAY: Final = marked("Not available at the moment")
-_BUSY: Final = marked("Too busy at the moment")
+_AWAY: Final = "Not available at the moment"
+_BUSY: Final = "Too busy at the moment"
 
 
 def install_pages(app: Flask, deps: PageSources) -> None:
     """Give ``app`` the pages."""
-    install_texts(app, deps.config.pages.texts)
     _install_templates(app, deps)
     urls = deps.config.beacon.urls
     provide(app, rounds.Rounds(urls, lambda: deps.constants.beacon, deps.relays, deps.clock))
@@ -50,7 +48,6 @@ def install_pages(app: Flask, deps: PageSources) -> None:
 
 def _install_templates(app: Flask, deps: PageSources) -> None:
     """Add the names that every template may use."""
-    texts = deps.config.pages.texts
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True
@@ -59,9 +56,8 @@ def _install_templates(app: Flask, deps: PageSources) -> None:
         style=assets.STYLE_PATH,
         icon=assets.ICON_PATH,
         connect=assets.CONNECT_PATH,
-        words=assets.install_words(app, script_words(texts)),
-        labels={stage: texts.translations.gettext(label) for stage, label in LABELS.items()},
-        meanings={stage: texts.translations.gettext(meaning) for stage, meaning in MEANINGS.items()},
+        labels=LABELS,
+        meanings=MEANINGS,
         counted=formatting.counted,
         relative=formatting.relative,
     )
@@ -106,31 +102,28 @@ def _problem(error: ServiceError) -> Response | None:
     if not _is_page():
         return None
     title, text = _words(error)
-    html = render_template("problem.html", notices=(), title=gettext(title), text=text, status=error.status)
+    html = render_template("problem.html", notices=(), title=title, text=text, status=error.status)
     return Response(html, mimetype=HTML)
 
 
 def _words(error: ServiceError) -> tuple[str, str]:
     if error.code == "rate_limit_reached":
-        text = gettext("Your network address has asked for more pages than the limit for one minute. Wait a minute.")
+        text = "Your network address has asked for more pages than the limit for one minute. Wait a minute."
     elif error.code == "bounty_not_found":
-        return _NO_BOUNTY, gettext("Check the address. A bounty has a page once it is on chain.")
+        return _NO_BOUNTY, "Check the address. A bounty has a page once it is on chain."
     elif error.code == "route_not_found":
-        text = gettext("Check the address, or start from the list of bounties.")
+        text = "Check the address, or start from the list of bounties."
     elif error.code == "method_not_allowed":
-        text = gettext("These pages can only be read.")
+        text = "These pages can only be read."
     elif error.code == "internal_error":
-        text = gettext(
-            "Something went wrong here. If it happens again, report it with this number: %(number)s",
-            number=correlation_id.get(),
-        )
+        text = f"Something went wrong here. If it happens again, report it with this number: {correlation_id.get()}"
     elif error.status == 503 and error.code != "service_overloaded":
-        text = gettext(
+        text = (
             "These pages show what the service has read from the chain, and that is unavailable at the moment. "
             "Bounties, "
             "money and deadlines are on the chain and are not affected. Try again in a minute."
         )
         return _AWAY, text
     else:
-        text = gettext(error.message.replace("%", "%%"))
+        text = error.message
     return _BUSY if error.status == 503 else _TITLES.get(error.status, _REFUSED), text

@@ -12,7 +12,6 @@ from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.bounties import Facts
 
 from service_api.pages.rows import BountyRow
-from service_api.pages.texts import gettext, marked
 
 
 class Stage(StrEnum):
@@ -27,20 +26,20 @@ class Stage(StrEnum):
 
 
 LABELS: Final = {
-    Stage.ACCEPTING: marked("Open for work"),
-    Stage.SEALED: marked("Work is sealed"),
-    Stage.JUDGING: marked("Being judged"),
-    Stage.DUE: marked("Time is up"),
-    Stage.AWARDED: marked("Awarded"),
-    Stage.REJECTED: marked("Not awarded"),
+    Stage.ACCEPTING: "Open for work",
+    Stage.SEALED: "Work is sealed",
+    Stage.JUDGING: "Being judged",
+    Stage.DUE: "Time is up",
+    Stage.AWARDED: "Awarded",
+    Stage.REJECTED: "Not awarded",
 }
 MEANINGS: Final = {
-    Stage.ACCEPTING: marked("Solvers can submit sealed work. Nobody can read it before the reveal point."),
-    Stage.SEALED: marked("Submissions are closed. Nobody can open them before the reveal point."),
-    Stage.JUDGING: marked("The Guardians of the roster open the Submissions and record their Verdicts."),
-    Stage.DUE: marked("Nothing more can be submitted or judged. Anyone can settle the bounty on chain."),
-    Stage.AWARDED: marked("A quorum of Guardians awarded one Submission. The outcome is final on chain."),
-    Stage.REJECTED: marked("The bounty ended without an award. The outcome is final on chain."),
+    Stage.ACCEPTING: "Solvers can submit sealed work. Nobody can read it before the reveal point.",
+    Stage.SEALED: "Submissions are closed. Nobody can open them before the reveal point.",
+    Stage.JUDGING: "The Guardians of the roster open the Submissions and record their Verdicts.",
+    Stage.DUE: "Nothing more can be submitted or judged. Anyone can settle the bounty on chain.",
+    Stage.AWARDED: "A quorum of Guardians awarded one Submission. The outcome is final on chain.",
+    Stage.REJECTED: "The bounty ended without an award. The outcome is final on chain.",
 }
 
 
@@ -69,9 +68,9 @@ def stage_of(terms: Facts | BountyRow, now: int, *, has_submissions: bool) -> St
 def next_deadline(terms: Facts | BountyRow, stage: Stage) -> Deadline | None:
     """Return the next deadline; None once time is up."""
     if stage is Stage.ACCEPTING:
-        return Deadline(gettext("Submissions close"), terms.submission_deadline, gettext("closes"))
+        return Deadline("Submissions close", terms.submission_deadline, "closes")
     if stage is Stage.SEALED:
-        return Deadline(gettext("Judging starts"), terms.reveal_at, gettext("judging starts"))
+        return Deadline("Judging starts", terms.reveal_at, "judging starts")
     if stage is Stage.JUDGING:
-        return Deadline(gettext("Judging ends"), terms.judging_deadline, gettext("judging ends"))
+        return Deadline("Judging ends", terms.judging_deadline, "judging ends")
     return None

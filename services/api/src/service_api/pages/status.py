@@ -7,7 +7,6 @@ from bounty_protocol.wire.deployment import DeploymentStatus, DeploymentTotals
 from bounty_protocol.wire.values import IndexState
 
 from service_api.pages.filters import Filter
-from service_api.pages.texts import marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +17,9 @@ class Health:
     stage: str
 
 
-FOLLOWING: Final = Health(marked("Everything answers"), "accepting")
-BEHIND: Final = Health(marked("The index is behind"), "judging")
-STILL: Final = Health(marked("The chain makes no new blocks"), "judging")
+FOLLOWING: Final = Health("Everything answers", "accepting")
+BEHIND: Final = Health("The index is behind", "judging")
+STILL: Final = Health("The chain makes no new blocks", "judging")
 
 
 def health_of(status: DeploymentStatus) -> Health:
