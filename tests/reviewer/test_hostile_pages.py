@@ -35,7 +35,7 @@ def test_page__of_any_text__is_judged_the_same_twice(body: str, criterion: str) 
 
 
 @pytest.mark.parametrize(
-    ("unit", "count"), [("See criterion {}.\n\n", MAX_ISSUES), ("The deadline is 1 March 2029, {}.\n\n", 0)]
+    ("unit", "count"), [("Case {} is TBD.\n\n", MAX_ISSUES), ("The deadline is 1 March 2029, {}.\n\n", 0)]
 )
 def test_issues_of_a_page_are_bounded(unit: str, count: int) -> None:
     """Of a page whose deadline no calendar has, too."""

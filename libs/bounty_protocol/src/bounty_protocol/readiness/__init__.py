@@ -5,7 +5,7 @@ The reviewer judges published pages by them, and the client the same page before
 
 from typing import Final
 
-VERSION: Final = "rules-4"
+VERSION: Final = "rules-5"
 """The version of the rules: it changes whenever the same page could get other issues than before. It loads none of
 them.
 """

@@ -72,10 +72,6 @@ class Reading:
 
     material: Material
     passages: list[Passage] = field(default_factory=list)
-    headings: list[str] = field(default_factory=list)
-    links: list[tuple[Passage, str]] = field(default_factory=list)
-    tables: int = 0
-    images: int = 0
 
     @property
     def page(self) -> ChallengePage:
@@ -116,30 +112,18 @@ class Reading:
 
     def _read_body(self) -> None:
         first = self.material.content.count(b"\n") - self.page.body.count("\n") + 1
-        in_heading = False
         for token in _MARKDOWN.parse(self.page.body):
             line = first + token.map[0] if token.map else None
             if token.type == "inline":
                 self._add("body", token, line)
-                if in_heading:
-                    self.headings.append(token.content)
             elif token.type in {"fence", "code_block"}:
                 self.passages.append(Passage("body", token.content, token.content, line, is_code=True))
             elif token.type == "html_block":
                 self.passages.append(Passage("body", token.content, token.content, line))
-            self.tables += token.type == "table_open"
-            in_heading = token.type == "heading_open"
 
     def _add(self, path: str, token: Token, line: int | None) -> None:
-        words, hrefs = [], []
-        for child in token.children or ():
-            words.append(_shown(child))
-            self.images += child.type == "image"
-            if child.type == "link_open":
-                hrefs.append(str(child.attrs.get("href", "")))
-        passage = Passage(path, token.content, "".join(words), line)
-        self.passages.append(passage)
-        self.links += [(passage, href) for href in hrefs]
+        words = "".join(_shown(child) for child in token.children or ())
+        self.passages.append(Passage(path, token.content, words, line))
 
 
 def _shown(token: Token) -> str:

@@ -1,7 +1,7 @@
 """All rules over one page.
 
 The same page at the same moment gets the same issues, each with where and what to change. They judge form and clarity,
-never merit; what they cannot see (a contradiction in other terms, a task that makes no sense) is left to readers.
+never merit; what they cannot see (a vague criterion, a missing attachment, a contradiction) is left to readers.
 """
 
 from itertools import chain
@@ -11,12 +11,10 @@ from bounty_protocol.errors import MAX_ISSUES, Issue
 from bounty_protocol.readiness.credentials import CREDENTIALS
 from bounty_protocol.readiness.leftovers import LEFTOVERS
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.measurable import MEASURABLE
 from bounty_protocol.readiness.reading import MAX_LINES_AND_CELLS, MAX_PASSAGES, Reading, lines_and_cells
-from bounty_protocol.readiness.references import REFERENCES
 from bounty_protocol.readiness.rule import Rule
 from bounty_protocol.readiness.steering import STEERING
-from bounty_protocol.readiness.terms import LIMITS, PAYMENT
+from bounty_protocol.readiness.terms import PAYMENT
 from bounty_protocol.readiness.times import TIMES
 
 _TOO_MANY_PARTS: Final = Issue(
@@ -25,7 +23,7 @@ _TOO_MANY_PARTS: Final = Issue(
     "together, so that a person can read the whole page.",
 )
 
-RULES: Final[tuple[Rule, ...]] = (MEASURABLE, TIMES, PAYMENT, LIMITS, LEFTOVERS, REFERENCES, STEERING, CREDENTIALS)
+RULES: Final[tuple[Rule, ...]] = (TIMES, PAYMENT, LEFTOVERS, STEERING, CREDENTIALS)
 """In the order of their issues; the last one's come first."""
 
 

@@ -9,15 +9,11 @@ from bounty_protocol.readiness.reading import Reading
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Two texts for one part of a page (``body``, or the first entry of a list): an issue, and its neighbour.
-
-    ``criterion`` is the page's first one, where both are compared with it.
-    """
+    """Two texts for one part of a page (``body``, or the first entry of a list): an issue, and its neighbour."""
 
     part: str
     found: str
     left_alone: str
-    criterion: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,10 @@
 
 The reward is what goes into escrow, paid once to one winner. An amount counts only in a sentence that is about the
 reward, and without a unit only where such a word states it: prices, wages, amounts in examples, ids, dates and counts
-are left alone. A limit that a criterion sets is not another one in the body: only limits on the same noun in the same
-direction are compared, and only where each side states exactly one.
+are left alone.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -49,15 +48,6 @@ _OUTSIDE: Final = Pattern(
     r"|\bby bank transfer\b|\b(up ?front|advance|down) payment\b",
 )
 _NEGATION: Final = Pattern(r"\b(no|not|never|without|neither|nor|cannot|n't)\b[^.,;]{0,30}$")
-
-_LOWER: Final = frozenset({"at least", "more than", "over", "above", "no less than", "≥", ">=", ">"})
-_LIMIT: Final = Pattern(
-    r"\b(?P<noun>[a-z]{3,40})\s{1,10}(?:of|is|are|be|must be|should be|stays?|has to be)\s{1,10}(?P<direction>at least"
-    r"|at most|no more than|no less than|more than|less than|below|under|over|above|up to|≥|≤|>=|<=|<|>)\s{1,10}"
-    r"(?P<number>\d(?:[\d,.]{0,40}\d)?)\s?(?P<unit>%|[a-z]{1,40})?",
-)
-
-Limit = tuple[str, bool, str]
 
 
 def find_other_terms(reading: Reading) -> Iterator[Issue]:
@@ -114,32 +104,6 @@ def _before(sentence: str, found: Found) -> str:
     return sentence[max(0, found.start - 60) : found.start]
 
 
-def find_contradictions(reading: Reading) -> Iterator[Issue]:
-    """Find limits in the body that contradict a criterion."""
-    criteria = _limits(passage for passage in reading.prose if passage.path.startswith("acceptance_criteria"))
-    body = _limits(passage for passage in reading.prose if passage.path == "body")
-    for limit, stated in body.items():
-        required = criteria.get(limit, {})
-        if len(stated) == 1 and len(required) == 1 and stated.keys() != required.keys():
-            (value, (passage, at)), (wanted, _) = next(iter(stated.items())), next(iter(required.items()))
-            yield passage.issue(
-                f"Sets the limit for {limit[0]!r} at {value}{limit[2]}, but a criterion says {wanted}{limit[2]}. "
-                "Keep one of the two.",
-                at,
-            )
-
-
-def _limits(passages: Iterable[Passage]) -> dict[Limit, dict[Decimal, tuple[Passage, int]]]:
-    limits: dict[Limit, dict[Decimal, tuple[Passage, int]]] = {}
-    for passage in passages:
-        for found in _LIMIT.each(passage.prose.replace("\n", " ")):
-            value = decimal_of(found["number"])
-            if value is not None:
-                key = (found["noun"].lower(), found["direction"].lower() in _LOWER, found["unit"].lower())
-                limits.setdefault(key, {}).setdefault(value, (passage, found.start))
-    return limits
-
-
 PAYMENT: Final = Rule(
     name="payment",
     point=4,
@@ -149,26 +113,5 @@ PAYMENT: Final = Rule(
         Example("body", "The escrow pays 99000000 to the winner.", "The prize is 25000000, as the frontmatter says."),
         Example("body", "Second place receives a book.", "There is no second prize."),
         Example("body", "We pay by bank transfer.", "There is no payment in advance."),
-    ),
-)
-
-
-LIMITS: Final = Rule(
-    name="limits",
-    point=4,
-    check=find_contradictions,
-    examples=(
-        Example(
-            "body",
-            "The latency must be below 50 ms.",
-            "The latency must be below 20 ms.",
-            criterion="The latency is below 20 ms for each of the ten files.",
-        ),
-        Example(
-            "body",
-            "The version is at least 2.1.",
-            "The version is at least 2.0.1.",
-            criterion="The version is at least 2.0.",
-        ),
     ),
 )
