@@ -25,6 +25,8 @@ REASONS: Final = {
 MAX_PROTOCOL_BPS, MAX_GUARDIAN_BPS, WHOLE_BPS = 1_000, 2_000, 10_000
 MAX_MEMBERS: Final = 15
 MAX_ESCROW: Final = 2**88 - 1
+MAX_SECONDS: Final = 365 * 86_400
+"""The longest delay or window of a deployment."""
 PAYMENTS: Final = {
     "AwardClaimed": ("award", "solver"),
     "RefundClaimed": ("refund", "poster"),
@@ -69,6 +71,19 @@ class HubConfig:
     protocol_fee_bps: int
     guardian_fee_bps: int
     protocol_fee_recipient: str
+
+    @property
+    def is_within_bounds(self) -> bool:
+        """Whether a Hub takes these times, this escrow and these fees."""
+        return (
+            1 <= self.min_submission_window <= self.max_submission_window <= MAX_SECONDS
+            and 1 <= self.min_judging_window <= self.max_judging_window <= MAX_SECONDS
+            and 1 <= self.min_escrow <= MAX_ESCROW
+            and 1 <= self.reveal_delay <= MAX_SECONDS
+            and 1 <= self.publication_delay <= MAX_SECONDS
+            and self.protocol_fee_bps <= MAX_PROTOCOL_BPS
+            and self.guardian_fee_bps <= MAX_GUARDIAN_BPS
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,14 +374,14 @@ class World:
 
     def _deploy(self, log: HubLog) -> None:
         self._rule("chain.events", log, "the Hub's first event", self.count == 1, self.count)
-        self.config = terms = HubConfig(*log.fields["config"])
-        in_bounds = (
-            1 <= terms.min_submission_window <= terms.max_submission_window
-            and 1 <= terms.min_judging_window <= terms.max_judging_window
-            and 1 <= terms.min_escrow <= MAX_ESCROW
-            and min(terms.reveal_delay, terms.publication_delay) >= 1
+        self.config = HubConfig(*log.fields["config"])
+        self._rule(
+            "chain.events",
+            log,
+            "times, escrow and fees that a Hub takes",
+            self.config.is_within_bounds,
+            log.fields["config"],
         )
-        self._rule("chain.events", log, "times and escrow that a Hub takes", in_bounds, log.fields["config"])
 
     def _set_fees(self, log: HubLog) -> None:
         protocol, guardian, recipient = (log.fields[n] for n in ("protocol_fee_bps", "guardian_fee_bps", "recipient"))
