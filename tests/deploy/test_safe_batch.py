@@ -2,8 +2,8 @@
 
 import json
 
-from bounty_protocol.chain.safe_batch import safe_batch
 from bounty_protocol.types import Address, ChainId
+from hub_operations.safe import safe_batch
 
 SAFE, HUB = Address("0x" + "ab" * 20), Address("0x" + "cd" * 20)
 
