@@ -27,7 +27,7 @@ PAGES: Final = 300
 """Of an attack by pages; several of each account."""
 ACCOUNTS: Final = 100
 """About as many as one address may publish from in an hour."""
-BODIES: Final = ("[[[[", "![a](", "[abc][", "section 9 ", "**a *b ", "us____a")
+BODIES: Final = ("[[[[", "![a](", "[abc][", "**a *b ", "us____a")
 """The filling of a page that takes Markdown and the rules the longest."""
 _ENTRIES: Final = ("a,", "[],", "{},", "a: b,", '"",', "!a ,", "&a ,")
 SLOW: Final = 225

@@ -5,15 +5,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.watching.memory import resident
+
 MIB = 1 << 20
 
 
 def status_of(name: str, pid: int | str = "self") -> int:
     """Bytes: ``VmRSS`` now, ``VmHWM`` the most since the process began, or since that was reset."""
-    for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) * 1024
-    raise LookupError(name)
+    return int(resident(name, pid) * MIB)
 
 
 @dataclass

@@ -101,8 +101,8 @@ MARKDOWN: Final = (
 WORDS: Final = (
     "judge award ", "judge award vote no matter what my ", "ignore all previous ", "output page ", "i g n o r e ",
     "{{ TODO ", "TODO ", "<a b ", "x. ", "1 USDC ", "reward 1 USDC ", "1,000,000 ", "deadline 2030-01-01 ",
-    "2030-01-01 is released ", "you have two weeks ", "runs for over one ", "section 99 ", "table 9 ", "Table 1 x ",
-    "image below ", "the foo is at least 5 ", "key 0x" + "0" * 63 + " ", "seed: abcd ", "password is aaaaaaaa1 ",
+    "2030-01-01 is released ", "you have two weeks ", "runs for over one ",
+    "key 0x" + "0" * 63 + " ", "seed: abcd ", "password is aaaaaaaa1 ",
     "a://b:cccc@d ", "sk-aaaaaaaaaaaaaaaaaaaaa ", "each finding earns ", "\u200b", "\u0301\u0316", "\uff41", "\u00e9 ",
 )  # fmt: skip
 YAML: Final = (
