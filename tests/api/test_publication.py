@@ -78,7 +78,7 @@ def test_publication_ends_with_the_announced_roster(
 
 @pytest.mark.spec(124, 130, 350, 354, 358)
 def test_unready_page_lists_every_issue(service: Service) -> None:
-    page = page_for(service.world, title="TBD", summary="Good quality work, see the attachment.")
+    page = page_for(service.world, title="TBD", summary="Details to follow.")
     response = service.publish(page)
     assert response.status_code == 400
     error = error_of(response)

@@ -3,16 +3,15 @@
 import json
 import re
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pytest
 from bounty_protocol.domain.bounty import Winner
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason
 from bounty_protocol.shapes import OMITTED, Note, keys, to_json
-from bounty_protocol.types import BlockNumber, BountyId, Bytes32, TokenAmount
+from bounty_protocol.types import BlockNumber, BountyId, TokenAmount
 from bounty_protocol.wire.bounties import Block, BountyItem, BountyList, Facts
-from bounty_protocol.wire.delivery import RetrieveRequest, WrapRequest
-from bounty_protocol.wire.reading import ShapeRefused, read, read_request
+from bounty_protocol.wire.reading import read
 from bounty_protocol.wire.submissions import UploadTarget, UploadTargetRequest
 from bounty_protocol.wire.values import Finality
 
@@ -86,35 +85,7 @@ LIST = BountyList(
 )
 def test_shape__written_and_read_again__is_the_same(value: object) -> None:
     answer = json.loads(json.dumps(to_json(value)))
-    assert read_request(type(value), answer) == value
     assert read(type(value), answer) == value
-
-
-@pytest.mark.spec(39, 87)
-@pytest.mark.parametrize(
-    ("changed", "path", "message"),
-    [
-        ({"bounty_id": 7}, "bounty_id", "must be a string"),
-        ({"bounty_id": "0"}, "bounty_id", "must be a whole number from 1 to 9223372036854775807"),
-        ({"bounty_id": None}, "bounty_id", "must not be null"),
-        ({"count": 0}, "count", "must be at least 1"),
-        ({"count": 10}, "count", "must be at most 9"),
-        ({"count": 2.0}, "count", "must be a whole number"),
-        ({"count": True}, "count", "must be a whole number"),
-        ({"kind": "lost"}, "kind", "must be awarded or no_valid_submission"),
-        ({"word": "no"}, "word", "must be yes"),
-        ({"absent": None}, "absent", "must not be null"),
-        ({"many": {}}, "many", "must be a list"),
-        ({"many": [{"amount": "1"}, {"amount": 1}]}, "many.1.amount", "must be a string"),
-        ({"maybe": []}, "maybe", "must be an object"),
-        ({"maybe": {"amount": "1", "more": 1}}, "maybe.more", "is not a field of this body; remove it"),
-        ({"more": 1}, "more", "is not a field of this body; remove it"),
-    ],
-)
-def test_wrong_value_is_refused_in_plain_words(changed: dict[str, object], path: str, message: str) -> None:
-    with pytest.raises(ShapeRefused) as refused:
-        read_request(Outer, {**JSON, **changed})
-    assert [(issue.path, issue.message) for issue in refused.value.issues] == [(path, message)]
 
 
 @pytest.mark.parametrize(
@@ -151,20 +122,3 @@ def test_answer__of_texts_by_name__has_texts_only(headers: object) -> None:
     assert read(UploadTarget, {**answer, "upload_headers": {"a": "b"}}).upload_headers == {"a": "b"}
     with pytest.raises(ValueError, match=r"upload_headers(\.a)? must be "):
         read(UploadTarget, {**answer, "upload_headers": headers})
-
-
-def test_shape__without_its_required_keys__names_each() -> None:
-    with pytest.raises(ShapeRefused) as refused:
-        read_request(WrapRequest, {"wrapped_key": "A"})
-    assert {issue.path: issue.message for issue in refused.value.issues} == {
-        "solver_address": "is missing",
-        "submission_commitment": "is missing",
-    }
-
-
-@pytest.mark.parametrize("key", ["0x" + "00" * 32, "0x" + "ff" * 32, "0x01"])
-def test_fresh_key__that_is_none__is_refused(key: str) -> None:
-    with pytest.raises(ShapeRefused):
-        read_request(RetrieveRequest, {"poster_ephemeral_public_key": key})
-    good: Any = read_request(RetrieveRequest, {"poster_ephemeral_public_key": "0x" + "0A" * 32})
-    assert good.poster_ephemeral_public_key == Bytes32("0x" + "0a" * 32)

@@ -5,16 +5,18 @@ The result is typed and canonical; unknown keys and wrong values of a body are r
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Final, NoReturn, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NoReturn, TypeVar, cast
 
-from bounty_protocol.errors import Issue, ServiceError, requirement
+from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
 from bounty_protocol.foreign_json import refuse_nesting
 from bounty_protocol.shapes import Part, Scalar, keys, parts
-from bounty_protocol.wire.reading import ShapeRefused, read_request
 from bounty_protocol.wire.values import form_of
+from marshmallow import ValidationError
+from marshmallow.exceptions import SCHEMA
 
 from service_common.web.authentication import read_query
+from service_common.web.schemas import UNKNOWN, schema_of
 
 T = TypeVar("T")
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -51,10 +53,26 @@ def load_json(body: bytes, shape: type[T], *, code: str) -> T:
 
 
 def _loaded(shape: type[T], value: Mapping[str, object], code: str, what: str) -> T:
+    kind: type = shape
     try:
-        return read_request(shape, value)
-    except ShapeRefused as error:
-        raise ServiceError(code, f"The {what} does not have this route's shape.", issues=error.issues) from None
+        return cast("T", schema_of(kind).load(value))
+    except ValidationError as error:
+        issues = tuple(_issues(error.messages, value, ""))
+        raise ServiceError(code, f"The {what} does not have this route's shape.", issues=issues) from None
+
+
+def _issues(found: Any, value: Any, path: str) -> Iterator[Issue]:
+    """Yield marshmallow's tree of messages: of the fields in the shape's order, then of unknown keys in the body's."""
+    if isinstance(found, list):
+        yield from (Issue(path[:MAX_ISSUE_PATH], message) for message in found)
+        return
+    unknown = [name for name in value if found.get(name) == [UNKNOWN]] if isinstance(value, Mapping) else []
+    for name in (*(name for name in found if found[name] != [UNKNOWN]), *unknown):
+        if name == SCHEMA and name not in unknown:  # about the object itself
+            yield from _issues(found[name], value, path)
+        else:
+            inner = value[name] if isinstance(found[name], dict) else None
+            yield from _issues(found[name], inner, f"{path}.{name}" if path else str(name))
 
 
 def _json_of(part: Part, text: str) -> object:
