@@ -6,13 +6,14 @@ JSON that ``bounty_protocol.wire.values`` states. Unknown keys are refused, and 
 once.
 """
 
+from collections.abc import Mapping
 from dataclasses import MISSING
 from functools import cache
 from typing import Any, ClassVar, Final, cast
 
 from bounty_protocol.errors import requirement
 from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, Note, OneOf, Part, Scalar, parts
-from bounty_protocol.wire.values import PLAIN, PlainKind, ValueForm, form_of
+from bounty_protocol.wire.values import PLAIN, ValueForm, form_of
 from marshmallow import RAISE, Schema, ValidationError, fields, post_load, validate
 
 UNKNOWN: Final = "is not a field of this body; remove it"
@@ -29,7 +30,6 @@ class ShapeSchema(Schema):
         """Unknown keys are refused."""
 
         unknown = RAISE
-        description = ""
 
     @post_load
     def make(self, data: dict[str, Any], **_: object) -> object:
@@ -53,17 +53,41 @@ class FormField(fields.Field[object]):
             raise ValidationError(requirement(str(error))) from None
 
 
-class PlainField(fields.Field[object]):
-    """A value that is JSON as it is, and nothing that could be converted to it."""
+class WholeNumber(fields.Integer):
+    """A number that is written as a whole one."""
 
-    def __init__(self, plain: PlainKind, **options: Any) -> None:
-        super().__init__(**options)
-        self._plain = plain
+    def _deserialize(self, value: object, *_: object, **__: object) -> int:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise self.make_error("invalid")
 
-    def _deserialize(self, value: object, *_: object, **__: object) -> object:
-        if not isinstance(value, self._plain.python) or (isinstance(value, bool) and self._plain is not PLAIN[bool]):
-            raise ValidationError(f"must be {self._plain.wanted}")
-        return value
+
+class Number(fields.Float):
+    """A number, and no text that could be one."""
+
+    def _deserialize(self, value: object, *_: object, **__: object) -> float:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value
+        raise self.make_error("invalid")
+
+
+class TrueOrFalse(fields.Boolean):
+    """One of the two, and nothing like it."""
+
+    def _deserialize(self, value: object, *_: object, **__: object) -> bool:
+        if isinstance(value, bool):
+            return value
+        raise self.make_error("invalid")
+
+
+PLAIN_FIELDS: Final[Mapping[Any, type[fields.Field[Any]]]] = {
+    str: fields.String,
+    int: WholeNumber,
+    float: Number,
+    bool: TrueOrFalse,
+    dict: fields.Dict,
+}
+"""By the type that annotates a field, if its values are JSON as they are."""
 
 
 class TupleField(fields.List[object]):
@@ -80,7 +104,6 @@ def schema_of(shape: type) -> ShapeSchema:
         "type[ShapeSchema]", ShapeSchema.from_dict({p.name: _field_of(p) for p in parts(shape)}, name=shape.__name__)
     )
     made.shape = shape
-    made.Meta.description = shape.__doc__ or ""
     return made()
 
 
@@ -100,25 +123,26 @@ def _field_of(part: Part) -> fields.Field[Any]:
 
 def _field(kind: Kind, **options: Any) -> fields.Field[Any]:
     """Return the field of one kind of annotation; ``options`` are marshmallow's."""
-    options = {"allow_none": False, "metadata": {}, **options, "error_messages": dict(_MESSAGES)}
+    messages = dict(_MESSAGES)
+    options = {"allow_none": False, **options, "error_messages": messages}
     match kind:
         case Nested(shape):
             return fields.Nested(lambda: schema_of(shape), **options)
         case ListOf(of):
-            options["error_messages"]["invalid"] = "must be a list"
+            messages["invalid"] = "must be a list"
             return TupleField(_field(of), **options)
         case MapOf(key, of):
-            options["error_messages"]["invalid"] = "must be an object"
+            messages["invalid"] = "must be an object"
             return fields.Dict(_field(key), _field(of), **options)
         case OneOf(known):
-            options["metadata"]["type"] = "string"
-            options["validate"] = validate.OneOf(known, error=f"must be {' or '.join(known)}")
-            return fields.Raw(**options)
+            messages["invalid"] = f"must be {' or '.join(known)}"
+            options["validate"] = validate.OneOf(known, error=messages["invalid"])
+            return fields.String(**options)
         case Scalar(of):
             if (form := form_of(of)) is not None:
                 return FormField(form, **options)
-            options["metadata"] |= {"type": PLAIN[of].json} | ({"additionalProperties": {}} if of is dict else {})
-            return PlainField(PLAIN[of], **options)
+            messages["invalid"] = f"must be {PLAIN[of].wanted}"
+            return PLAIN_FIELDS[of](**options)
 
 
 def _bounds(note: Note) -> list[validate.Validator]:

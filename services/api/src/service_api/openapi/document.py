@@ -1,25 +1,35 @@
-"""The published OpenAPI 3.1 document: what the views of an app declare, and an introduction."""
+"""The published OpenAPI 3.1 document: what the views of an app declare, and an introduction.
+
+apispec makes it of marshmallow schemas: those that read the requests, and schemas of the answers made the same way.
+"""
 
 import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
+from apispec import APISpec
+from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from bounty_protocol.auth.header import SCHEME
+from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import PROBLEMS
-from bounty_protocol.shapes import parts, to_json
+from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.deployment import RubricDocument
 from bounty_protocol.wire.errors import ErrorBody
+from bounty_protocol.wire.values import VALUES
 from flask import Flask, render_template
+from marshmallow import fields
 from service_common.web.problems import Refusals
+from service_common.web.schemas import FormField, schema_of
 
 from service_api.openapi.described import Described
-from service_api.openapi.schemas import Json, Schemas
 from service_api.versions import DOCUMENT, Version, json_version, text_version
 
+Json = dict[str, Any]
 EVERYWHERE: Final = ("invalid_request", "internal_error", "service_overloaded")
 """Error codes that every operation can answer."""
 _OF_BODIES: Final = ("length_required", "payload_too_large", "unsupported_media_type", "unsupported_transfer_encoding")
@@ -74,6 +84,8 @@ _HEADERS: Final[Mapping[str, str]] = {
 _EVERY_HEADER: Final = ("X-Correlation-Id", "X-Hub", "Cache-Control")
 _RETRIED: Final = {429, 502, 503}
 _HEALTH: Final = Described("text/plain")
+_NAMES: Final[Mapping[type, str]] = {Roster: "GuardianRoster", RubricDocument: "Rubric"}
+"""Shapes that the document names otherwise than the code."""
 
 
 class Published:
@@ -104,7 +116,7 @@ class Published:
 
 def make_document(app: Flask) -> Json:
     """Return the document of the views that declare their answers."""
-    schemas, paths = Schemas(), dict[str, Json]()
+    spec = _begin()
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
         described = _HEALTH if rule.endpoint == "health.get_health" else getattr(view, "described", None)
@@ -112,31 +124,64 @@ def make_document(app: Flask) -> Json:
             continue
         path, tag = re.sub(r"<(\w+)>", r"{\1}", rule.rule), rule.endpoint.partition(".")[0]
         (method,) = (rule.methods or set()) - {"HEAD", "OPTIONS"}
-        operations = paths.setdefault(path, {})
-        operations[method.lower()] = _operation(view, described, method.lower(), path, schemas) | {"tags": [tag]}
-        if named := re.findall(r"{(\w+)}", path):
-            operations["parameters"] = [
-                {"name": name, "in": "path", "required": True, "schema": schemas.of(_PATH_PARAMETERS[name])}
-                for name in named
-            ]
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Bounty Escrow Service", "version": "1", "description": _INTRODUCTION},
-        "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
-        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
-        "paths": paths,
-        "components": {
-            "schemas": schemas.named,
-            "headers": {
-                name: {"description": text, "schema": {"type": "integer" if name == "Retry-After" else "string"}}
-                for name, text in _HEADERS.items()
-            },
-            "securitySchemes": {_SIGNATURE: _AUTHORIZATION},
-        },
-    }
+        operation = _operation(view, described, method.lower(), path) | {"tags": [tag]}
+        named = [
+            {"name": name, "in": "path", "required": True, "schema": _ref(str(VALUES[_PATH_PARAMETERS[name]].name))}
+            for name in re.findall(r"{(\w+)}", path)
+        ]
+        spec.path(path, operations={method.lower(): operation}, parameters=named)
+    return spec.to_dict()
 
 
-def _operation(view: Callable[..., object], described: Described, method: str, path: str, schemas: Schemas) -> Json:
+def _begin() -> APISpec:
+    """Return a document with its introduction, the named values, the headers and the signature."""
+    spec = APISpec(
+        "Bounty Escrow Service",
+        "1",
+        "3.1.0",
+        plugins=[_Plugin(schema_name_resolver=_name_of)],
+        info={"description": _INTRODUCTION},
+        jsonSchemaDialect="https://json-schema.org/draft/2020-12/schema",
+        tags=[{"name": name, "description": text} for name, text in _TAGS.items()],
+    )
+    for name, schema in {form.name: form.schema for form in VALUES.values() if form.name}.items():
+        spec.components.schema(name, dict(schema))
+    for name, text in _HEADERS.items():
+        kind = "integer" if name == "Retry-After" else "string"
+        spec.components.header(name, {"description": text, "schema": {"type": kind}})
+    spec.components.security_scheme(_SIGNATURE, _AUTHORIZATION)
+    return spec
+
+
+class _Converter(OpenAPIConverter):
+    """What apispec does not know of our schemas."""
+
+    def schema2jsonschema(self, schema: Any) -> Json:
+        """Return an object with the text of its dataclass."""
+        described: Json = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+        return {**described, "description": schema.shape.__doc__}
+
+    def field2property(self, field: fields.Field[Any]) -> Json:
+        """Return a value with a form as the document defines it, by reference if the form has a name."""
+        if not isinstance(field, FormField):
+            return dict(super().field2property(field))
+        schema = _ref(field.form.name) if field.form.name else dict(field.form.schema)
+        return {"anyOf": [schema, {"type": "null"}]} if field.allow_none else schema
+
+
+class _Plugin(MarshmallowPlugin):
+    Converter = _Converter
+
+
+def _name_of(schema: Any) -> str:
+    return _NAMES.get(schema.shape, schema.shape.__name__)
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _operation(view: Callable[..., object], described: Described, method: str, path: str) -> Json:
     """Return a view's entry in the document."""
     access, body_type, counted = (getattr(view, name) for name in ("access", "body_type", "counted"))
     codes = dict.fromkeys(
@@ -154,33 +199,28 @@ def _operation(view: Callable[..., object], described: Described, method: str, p
         "operationId": re.sub(r"\W+", "_", f"{method} {path}").strip("_"),
         "summary": summary,
         "security": [{_SIGNATURE: []}] if access == "signed" else [],
-        "parameters": _parameters(described, schemas),
-        "responses": _answers(described, schemas) | _error_answers(codes, described.refusals, schemas),
+        "parameters": _parameters(described),
+        "responses": _answers(described) | _error_answers(codes, described.refusals),
     }
     if text:
         operation["description"] = text
     if body_type:
-        content = {body_type: _content(schemas.of(described.body), described.example)}
+        content = {body_type: _content(described.body, described.example)}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 
-def _parameters(described: Described, schemas: Schemas) -> list[Json]:
-    found: list[Json] = []
-    for part in () if described.query is None else parts(described.query):
-        schema = schemas.of_part(part)
-        text = {"description": schema.pop("description")} if "description" in schema else {}
-        named = {"name": part.name, "in": "query", "required": part.default is MISSING}
-        found.append({**named, "schema": schema, **text})
+def _parameters(described: Described) -> list[Json]:
+    found: list[Json] = [{"in": "query", "schema": schema_of(described.query)}] if described.query else []
     if described.versioned:
         known = {"description": "The ETag of the answer that the client has.", "schema": {"type": "string"}}
         found.append({"name": "If-None-Match", "in": "header", "required": False, **known})
     return found
 
 
-def _answers(described: Described, schemas: Schemas) -> dict[str, Json]:
+def _answers(described: Described) -> dict[str, Json]:
     _, *further = described.refusals
-    shown = _content(schemas.of(described.answer), described.shown)
+    shown = _content(described.answer, described.shown)
     first = described.answer if isinstance(described.answer, str) else "application/json"
     content = dict.fromkeys((first, *further), shown)
     of_index = ("X-Index-Block", "X-Index-Time") if described.indexed else ()
@@ -197,11 +237,18 @@ def _answers(described: Described, schemas: Schemas) -> dict[str, Json]:
     return found
 
 
-def _content(schema: Json, example: object) -> Json:
+def _content(shape: Any, example: object) -> Json:
+    """Return the content of a body: of a shape, of a named value, or any text where there is neither."""
+    if shape is None or isinstance(shape, str):
+        schema: object = {"type": "string"}
+    elif shape in VALUES:
+        schema = _ref(str(VALUES[shape].name))
+    else:
+        schema = schema_of(shape)
     return {"schema": schema} if example is None else {"schema": schema, "example": example}
 
 
-def _error_answers(codes: Mapping[str, None], refusals: Refusals, schemas: Schemas) -> dict[str, Json]:
+def _error_answers(codes: Mapping[str, None], refusals: Refusals) -> dict[str, Json]:
     by_status: dict[int, list[str]] = {}
     for code in codes:
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
@@ -213,7 +260,7 @@ def _error_answers(codes: Mapping[str, None], refusals: Refusals, schemas: Schem
             ),
             "content": {
                 media_type: {
-                    "schema": schemas.of(shape),
+                    "schema": schema_of(shape),
                     "examples": {
                         code: {"value": to_json(shape.of(ErrorBody(code, "...", (), PROBLEMS[code].next_action)))}
                         for code in named
