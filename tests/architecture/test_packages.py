@@ -1,113 +1,65 @@
-"""Each package declares what it imports, and nothing of another's."""
+"""The packages that the project is made with: each does its work in these rooms, and is in their images."""
 
 import ast
-import re
-import sys
 import tomllib
 from pathlib import Path
+from typing import Final
 
 import pytest
-import service_cli
 
-TOP = Path(__file__).parents[2]
-REASONS = tomllib.loads((TOP / "requirements/reasons.toml").read_text(encoding="utf-8"))["dependency"]
-PACKAGES = {
-    "bounty_protocol": "libs/bounty_protocol",
-    "service_common": "libs/service_common",
-    "service_api": "services/api",
-    "service_indexer": "services/indexer",
-    "service_reviewer": "services/reviewer",
-    "service_delivery": "services/delivery",
-    "service_cli": "cli",
-    "service_audit": "clients/audit",
-    "service_mcp": "clients/mcp",
+TOP: Final = Path(__file__).parents[2]
+COMMON: Final = "libs/service_common/src/service_common"
+ROOMS: Final = {
+    "flask": ("services/api/src", "services/delivery/src", "services/reviewer/src", f"{COMMON}/web"),
+    "rq": (COMMON,),
+    "redis": (COMMON,),
+    "web3": ("services/indexer/src", "deploy/hub", "deploy/local"),
+    "eth_account": ("services/indexer/src", "cli/src", "deploy/hub"),
+    "nacl": ("libs/bounty_protocol/src/bounty_protocol/crypto",),
+    "marshmallow": (f"{COMMON}/web", "services/api/src"),
+    "google.cloud.storage": ("services/api/src",),
+    "nox": ("noxfile.py",),
+    "pytest": ("tests",),
 }
-DISTRIBUTIONS = {
-    "btclib_libsecp256k1": "btclib-libsecp256k1",
-    "tiny_keccak": "tiny-keccak",
-    "dns": "dnspython",
-    "dotenv": "python-dotenv",
-    "nacl": "pynacl",
-    "yaml": "pyyaml",
-    "py_arkworks_bls12381": "py-arkworks-bls12381",
-    "eth_abi": "eth-abi",
-    "eth_account": "eth-account",
-    "eth_utils": "eth-utils",
-    "prometheus_client": "prometheus-client",
-    "google": "google-cloud-storage",
-    "google_crc32c": "google-crc32c",
-    "graphql": "graphql-core",
-    "markdown_it": "markdown-it-py",
-    "re2": "google-re2",
-    "werkzeug": "flask",
-    "jinja2": "flask",
-    "markupsafe": "flask",
-    "bounty_protocol": "bounty-protocol",
-    "service_cli": "service-cli",
-    "service_common": "service-common",
-    "mcp_types": "mcp-types",
+"""By the name that is imported: each of these rooms has a module that imports it."""
+IMAGES: Final = {
+    "flask": ("api", "delivery", "reviewer"),
+    "rq": ("api", "indexer", "reviewer"),
+    "redis": ("api", "indexer", "reviewer", "delivery"),
+    "web3": ("indexer",),
+    "eth-account": ("indexer",),
+    "pynacl": ("delivery",),
+    "marshmallow": ("api", "delivery", "reviewer"),
+    "google-cloud-storage": ("api",),
 }
+"""By the distribution's name: these images carry it. The two that are missing run checks."""
 
 
-def imported(folder: Path) -> set[str]:
-    found: set[str] = set()
-    for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+def imported(room: str) -> set[str]:
+    """The modules that a room imports, also within functions."""
+    path = TOP / room
+    found = set()
+    for each in [path] if path.is_file() else path.rglob("*.py"):
+        for node in ast.walk(ast.parse(each.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                found |= {alias.name.split(".")[0] for alias in node.names}
+                found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.split(".")[0])
-    return found - set(sys.stdlib_module_names)
+                found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
 
 
-def declared(project: dict[str, object]) -> set[str]:
-    lines = list(project["dependencies"])  # type: ignore[call-overload]
-    for extra in project.get("optional-dependencies", {}).values():  # type: ignore[attr-defined]
-        lines += extra
-    return {re.split(r"[\[<>=!~; ]", line)[0] for line in lines}
+@pytest.mark.parametrize(("package", "room"), [(name, room) for name, rooms in ROOMS.items() for room in rooms])
+def test_package_is_imported_in_its_room(package: str, room: str) -> None:
+    assert any(name == package or name.startswith(f"{package}.") for name in imported(room))
 
 
-@pytest.mark.parametrize("module", PACKAGES)
-def test_package__as_declared__covers_what_it_imports(module: str) -> None:
-    folder = TOP / PACKAGES[module]
-    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-    needed = {DISTRIBUTIONS.get(name, name) for name in imported(folder / "src" / module) - {module}}
-    if module in {"service_cli", "service_mcp"}:  # private copies: nothing may depend on a name that is not published
-        needed -= {"bounty-protocol", "service-cli"}
-    available = declared(project)
-    for name in ("service_common", "bounty_protocol"):
-        if DISTRIBUTIONS[name] in available:
-            available |= declared(tomllib.loads((TOP / PACKAGES[name] / "pyproject.toml").read_text())["project"])
-    assert needed <= available
+@pytest.mark.parametrize(("package", "image"), [(name, image) for name, images in IMAGES.items() for image in images])
+def test_package_is_in_the_images_of_its_rooms(package: str, image: str) -> None:
+    pins = (TOP / f"requirements/images/{image}.txt").read_text(encoding="utf-8")
+    assert f"\n{package}==" in f"\n{pins}"
 
 
-def test_pins_carry_hashes_and_no_index() -> None:
-    for name in ("constraints.txt", "nox.txt"):
-        text = (TOP / "requirements" / name).read_text()
-        pins = re.findall(r"(?m)^[a-z0-9][\w.-]*==", text)
-        assert len(pins) > 10
-        assert text.count("--hash=sha256:") >= len(pins)
-        assert not re.search(r"://|--index|--find-links", text)
-
-
-def test_released_things_have_one_version() -> None:
-    packages = [tomllib.loads((TOP / folder / "pyproject.toml").read_text()) for folder in PACKAGES.values()]
-    found = {project["project"]["version"] for project in packages} | {service_cli.__version__}
-    found |= set(re.findall(r"(?m)^ARG VERSION=(.*)$", (TOP / "deploy/images/Dockerfile").read_text()))
-    assert len(found) == 1
-
-
-def _named(requirement: str) -> str:
-    return re.split(r"[^\w.-]", requirement)[0].replace("_", "-").lower()
-
-
-def test_dependencies__of_every_package__have_a_reason() -> None:
-    named = {_named(each) for row in REASONS for each in re.findall(r"[\w-]+", row["packages"])}
-    own = {_named(name) for name in PACKAGES}
-    asked = set()
-    for folder in set(PACKAGES.values()):
-        project = tomllib.loads((TOP / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        further = [each for extra in project.get("optional-dependencies", {}).values() for each in extra]
-        asked |= {_named(each) for each in (*project.get("dependencies", ()), *further)}
-    assert asked - own - named == set(), "requirements/reasons.toml says why each is here"
-    assert len(asked) > 30
+def test_each_package_says_why_it_is_here() -> None:
+    with (TOP / "requirements/reasons.toml").open("rb") as file:
+        reasons = {name for each in tomllib.load(file)["dependency"] for name in each["packages"].split(", ")}
+    assert {*IMAGES, "nox", "pytest"} <= reasons

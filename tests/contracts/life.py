@@ -13,7 +13,7 @@ from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
 from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from local_stack.token import TOKEN
-from local_stack.web3_provider import Web3
+from service_indexer.web3_provider import Web3
 
 from tests.contracts.signing import authorization
 

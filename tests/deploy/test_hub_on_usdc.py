@@ -12,7 +12,7 @@ from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Artifact, Contract, Wallet, deploy, read_artifact, wait_for
 from local_stack.token import TOKEN, Issuer, usdc_code
-from local_stack.web3_provider import Web3
+from service_indexer.web3_provider import Web3
 
 from tests.contracts.signing import authorization
 from tests.deploy.test_hub_operations import deployment_arguments, operate

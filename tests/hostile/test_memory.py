@@ -232,7 +232,7 @@ asked += [lambda: chain.logs(1, 1), lambda: chain.logs(1, 2000), lambda: chain.g
 asked += [lambda: chain.open_bounties(range(1, 100), 1)]
 """
 PRICES: Final = """
-from local_stack.web3_provider import make_web3
+from service_indexer.web3_provider import make_web3
 w3 = make_web3(rpc.batch)
 asked += [lambda: w3.eth.get_transaction_receipt("0x" + "11" * 32)]
 """

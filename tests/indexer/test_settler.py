@@ -116,6 +116,15 @@ def test_settler_settles_what_is_up_and_no_other(world: World) -> None:
     assert rows(world) == []
 
 
+def test_every_field_of_a_settlement_is_set_here(world: World, endpoint: RpcProxy) -> None:
+    asked: set[str] = set()
+    endpoint.before = lambda method, _params: asked.add(method)
+    due(world)
+    assert settler_with(world, world.people.settler.wallet, endpoint.url).settle_due() == 1
+    of_fees = {"eth_maxPriorityFeePerGas", "eth_feeHistory"}
+    assert asked == {"eth_call", "eth_getTransactionCount", "eth_sendRawTransaction", *of_fees}
+
+
 def test_database_of_another_hub_spends_nothing(world: World) -> None:
     due(world)
     other = settler_with(world, world.people.settler.wallet, hub=Address("0x" + "cd" * 20))

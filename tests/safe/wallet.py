@@ -15,7 +15,7 @@ from eth_account.messages import SignableMessage, encode_typed_data
 from eth_account.signers.local import LocalAccount
 from local_stack.contract import Artifact, Contract, Wallet, deploy, read_artifact
 from local_stack.toolbox import ensure_npm_package
-from local_stack.web3_provider import Web3
+from service_indexer.web3_provider import Web3
 from web3.types import TxReceipt
 
 NOBODY: Final = "0x" + "00" * 20

@@ -18,7 +18,7 @@ from bounty_protocol.chain.hub_constants import EscrowToken
 from bounty_protocol.chain.rpc import Rpc, RpcRefused, quantity
 from bounty_protocol.types import Address, BlockNumber, parse_address
 from eth_utils.abi import get_abi_input_types
-from local_stack.web3_provider import Web3
+from service_indexer.web3_provider import Web3
 from web3.utils.address import get_create2_address
 
 from hub_operations.networks import TERMS, HubTerms

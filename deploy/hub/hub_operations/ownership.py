@@ -15,7 +15,7 @@ from bounty_protocol.chain.rpc import Rpc, quantity
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.types import Address, Bytes32, ChainId, parse_address, parse_bytes32, to_bytes
 from eth_utils.abi import get_abi_input_types
-from local_stack.web3_provider import Web3
+from service_indexer.web3_provider import Web3
 
 from hub_operations.deploy import create_at, created_address, first_block_of, has_code
 from hub_operations.networks import TERMS

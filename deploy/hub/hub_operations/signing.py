@@ -15,7 +15,7 @@ from bounty_protocol.chain.reverts import explain
 from bounty_protocol.chain.rpc import Rpc, RpcRefused
 from bounty_protocol.types import Address, ChainId
 from eth_account.signers.local import LocalAccount
-from local_stack.web3_provider import Account, Web3, make_web3, usable_answers
+from service_indexer.web3_provider import Account, Web3, make_web3, usable_answers
 from web3.exceptions import TimeExhausted
 from web3.middleware import SignAndSendRawMiddlewareBuilder
 from web3.types import TxParams, TxReceipt

@@ -17,7 +17,7 @@ from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, Bytes32, to_bytes
 from local_stack.contract import Artifact, read_artifact
 from local_stack.toolbox import ensure_npm_package
-from local_stack.web3_provider import Web3
+from service_indexer.web3_provider import Web3
 
 PACKAGE: Final = Path(__file__).parent.parent / "timelock"
 ARTIFACT: Final = "@openzeppelin/contracts/build/contracts/TimelockController.json"

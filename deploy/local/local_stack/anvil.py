@@ -27,13 +27,13 @@ from typing import Final, Literal
 
 import urllib3
 from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused, block_number, hex_bytes, quantity
+from service_indexer.web3_provider import Web3, make_web3
 
 from local_stack.ports import HOST
 from local_stack.process import Child
 from local_stack.runtime import Runtime, shared_or_own
 from local_stack.server import RESTART_SECONDS, HttpServer
 from local_stack.toolbox import ensure_anvil
-from local_stack.web3_provider import Web3, make_web3
 
 LOCAL_CHAIN_ID: Final = 31_337
 ETHER: Final = 10**18

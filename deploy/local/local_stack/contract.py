@@ -21,12 +21,12 @@ from eth_utils.abi import (
     get_abi_output_types,
 )
 from hexbytes import HexBytes
+from service_indexer.web3_provider import Account, LocalAccount, Web3
 from web3.exceptions import TimeExhausted
 from web3.types import Nonce, TxParams, TxReceipt, Wei
 from web3.utils.address import get_create_address
 
 from local_stack.process import StackError
-from local_stack.web3_provider import Account, LocalAccount, Web3
 
 CALL_GAS: Final = 3_000_000
 DEPLOY_GAS: Final = 10_000_000

@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from hexbytes import HexBytes
+from service_indexer.web3_provider import Web3
 
 from local_stack.contract import Artifact, Contract, Wallet, send_deployment
 from local_stack.toolbox import LOCAL, ensure_npm_package
-from local_stack.web3_provider import Web3
 
 TOKEN: Final = 10**6
 """One whole test token in its smallest units."""

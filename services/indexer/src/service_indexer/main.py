@@ -23,7 +23,6 @@ from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import Halted
 from service_indexer.metrics import endpoint_figures, index_figures
 from service_indexer.rebuild import Behind, rebuild_copy
-from service_indexer.settler import settler_figures
 from service_indexer.settling import settle, settle_when_due
 from service_indexer.solvency import COLLECTED_SECONDS, scraped_rpc, solvency_figures
 from service_indexer.status import status_lines
@@ -56,6 +55,8 @@ def _worker(environment: Environment) -> None:
 
 
 def _settler(environment: Environment) -> None:
+    from service_indexer.settler import settler_figures  # web3, which no other process of the indexer loads
+
     config = _configured(environment)
     if config.settler_key is not None:
         account = account_of_key(config.settler_key)

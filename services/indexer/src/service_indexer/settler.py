@@ -1,4 +1,4 @@
-"""The settler: calls the Hub's permissionless ``settle`` when a bounty's time is up.
+"""The settler: calls the Hub's permissionless ``settle`` when a bounty's time is up, by web3 and eth-account.
 
 It has no authority, anyone may do the same. Its key pays gas, is never logged, and signs nothing but calls of
 ``settle`` on this Hub with a bounded fee; without a key it does nothing. A call is simulated first. The signed
@@ -19,13 +19,11 @@ from itertools import count
 from typing import Any, Final
 
 from bounty_protocol.auth.signature import account_of_key
-from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reasonable_tip
 from bounty_protocol.chain.reverts import explain
-from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused, mapping, quantity
-from bounty_protocol.chain.transaction import UnsignedTransaction
-from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import Address, BountyId, ChainId, Wei
+from bounty_protocol.chain.rpc import ChainNode, Rpc, RpcRefused
+from bounty_protocol.types import Address, BountyId, ChainId
+from hexbytes import HexBytes
 from prometheus_client.core import GaugeMetricFamily, Metric
 from service_common.counters import counter_by
 from service_common.db import hub_index
@@ -33,9 +31,13 @@ from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
 from service_common.log import get_logger
 from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, or_, select, true, update
+from web3.contract.contract import ContractFunction
+from web3.exceptions import TransactionNotFound
+from web3.types import Nonce, TxParams, Wei
 
 from service_indexer.due import read_due
 from service_indexer.settler_tables import settlements
+from service_indexer.web3_provider import Account, Web3, make_web3, usable_answers
 
 SETTLE_GAS: Final = GAS_NEEDS["settle"].most()
 _FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
@@ -43,8 +45,15 @@ _FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
 _TIPS_SECONDS: Final = 40
 _MOST_TIPS: Final = 1_024
 """Blocks of one answer of ``eth_feeHistory``: a node gives no more."""
-_FAILED: Final = "0x0"
+_FAILED: Final = 0
 """The status of a transaction that was mined and did nothing."""
+_SETTLE: Final = {
+    "type": "function",
+    "name": "settle",
+    "inputs": [{"name": "bountyId", "type": "uint256"}],
+    "outputs": [],
+    "stateMutability": "nonpayable",
+}
 _LACKS_ETHER: Final = ("insufficient funds", "insufficientfunds", "upfront cost")
 """As geth, reth and Erigon say it, Nethermind, and Besu."""
 STUCK_AFTER: Final = timedelta(seconds=60)
@@ -67,12 +76,12 @@ log = get_logger(__name__)
 
 def settler_figures(rpc: Rpc, account: Address) -> Iterator[Metric]:
     """Yield how many more settlements the settler's key pays for at today's fees."""
-    balance = quantity(rpc.call("eth_getBalance", account, "latest"))
-    price = quantity(rpc.call("eth_gasPrice"))
+    w3 = make_web3(rpc.batch)
+    with usable_answers():
+        balance, price = w3.eth.get_balance(Web3.to_checksum_address(account)), w3.eth.gas_price
+        affordable = balance // (SETTLE_GAS * max(1, price))
     yield GaugeMetricFamily(
-        "service_settler_affordable",
-        "Settlements that the settler's key can pay for, at current fees",
-        balance // (SETTLE_GAS * max(1, price)),
+        "service_settler_affordable", "Settlements that the settler's key can pay for, at current fees", affordable
     )
 
 
@@ -99,10 +108,11 @@ class GasFees:
 
 @dataclass(frozen=True, slots=True)
 class Settler:
-    """One deployment's settler."""
+    """One deployment's settler. ``w3`` reads from the first endpoint that answers; each is sent what is signed."""
 
     engine: Engine
     rpc: Rpc
+    w3: Web3
     chain_id: ChainId
     hub: Address
     account: Address
@@ -147,10 +157,10 @@ class Settler:
             may_change, may_pay = is_young | (age > RESTED_AFTER), is_young | (age > FAILED_AFTER)
             columns = may_change.label("may_change"), may_pay.label("may_pay")
             row = connection.execute(select(settlements, *columns).where(c.bounty_id == bounty_id)).one()
-            receipt = self.rpc.call("eth_getTransactionReceipt", row.tx_hash)
+            status = self._status(row.tx_hash)
             raw, event = row.raw_transaction, "sent_again"
-            if isinstance(receipt, dict):
-                if receipt.get("status") != _FAILED or not row.may_pay or not self._would_succeed(bounty_id):
+            if status is not None:
+                if status != _FAILED or not row.may_pay or not self._would_succeed(bounty_id):
                     return False  # the index will show it final, or it would fail again
                 SETTLEMENTS.labels("failed").inc()
                 raw = self._attempted(connection, row, self._next_nonce(connection), self._current_fees(head))
@@ -186,25 +196,41 @@ class Settler:
         return str(signed["raw_transaction"])
 
     def _signed(self, bounty_id: BountyId, nonce: int, fees: GasFees) -> dict[str, object]:
-        """Return a signed call, as the columns that hold it."""
-        call = hub_abi().functions["settle"].encode(bounty_id)
-        unsigned = UnsignedTransaction(
-            self.chain_id, nonce, Wei(fees.tip), Wei(fees.max_fee), SETTLE_GAS, self.hub, call
-        )
-        raw = unsigned.signed(self.key)
+        """Return a signed call, as the columns that hold it. Every field is set here, so that web3 asks for none."""
+        fields: TxParams = {
+            "chainId": self.chain_id,
+            "nonce": Nonce(nonce),
+            "maxFeePerGas": Wei(fees.max_fee),
+            "maxPriorityFeePerGas": Wei(fees.tip),
+            "gas": SETTLE_GAS,
+            "value": Wei(0),
+        }
+        transaction = self._call(bounty_id).build_transaction(fields)
+        signed = Account.sign_transaction(dict(transaction), self.key)
         return {
             "account": self.account,
             "nonce": nonce,
             "max_fee": fees.max_fee,
             "tip": fees.tip,
-            "raw_transaction": f"0x{raw.hex()}",
-            "tx_hash": f"0x{keccak256(raw).hex()}",
+            "raw_transaction": signed.raw_transaction.to_0x_hex(),
+            "tx_hash": signed.hash.to_0x_hex(),
         }
+
+    def _call(self, bounty_id: BountyId) -> ContractFunction:
+        """Return the call of ``settle``, to the Hub alone."""
+        hub = self.w3.eth.contract(Web3.to_checksum_address(self.hub), abi=[_SETTLE])
+        return hub.functions.settle(bounty_id)
 
     def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
         """Send it to every endpoint: a single one may falsely claim to have forwarded it."""
-        call: Call = ("eth_sendRawTransaction", [raw])
-        answers = [answer for (answer,) in self.rpc.of_each([call]) or [self.rpc.batch([call])]]
+
+        def send(node: ChainNode) -> RpcRefused | str:
+            try:
+                return make_web3(node.batch).eth.send_raw_transaction(HexBytes(raw)).to_0x_hex()
+            except RpcRefused as refusal:
+                return refusal
+
+        answers = self.rpc.each(send) or [send(self.rpc)]
         refusals = [each for each in answers if isinstance(each, RpcRefused)]
         is_sent = len(refusals) < len(answers)
         reasons = [each.message[:200] for each in refusals if "already" not in each.message.lower()]
@@ -213,7 +239,7 @@ class Settler:
             log.warning("settlement not accepted", **named, reason=reasons[0], by=len(reasons))
         if is_sent:
             SETTLEMENTS.labels(event).inc()
-            log.info("settlement sent", bounty_id=bounty_id, tx_hash=f"0x{keccak256(bytes.fromhex(raw[2:])).hex()}")
+            log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(HexBytes(raw)).to_0x_hex())
         elif reasons:
             SETTLEMENTS.labels("not_accepted").inc()
             if all(any(words in each.message.lower() for words in _LACKS_ETHER) for each in refusals):
@@ -223,10 +249,10 @@ class Settler:
         return is_sent
 
     def _would_succeed(self, bounty_id: BountyId) -> bool:
-        data = "0x" + hub_abi().functions["settle"].encode(bounty_id).hex()
-        call = {"from": self.account, "to": self.hub, "data": data, "gas": hex(SETTLE_GAS)}
+        sender: TxParams = {"from": Web3.to_checksum_address(self.account), "gas": SETTLE_GAS}
         try:
-            self.rpc.call("eth_call", call, "latest")
+            with usable_answers():
+                self._call(bounty_id).call(sender, "latest")
         except RpcRefused as refusal:
             SETTLEMENTS.labels("refused").inc()
             log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusal).code)
@@ -242,20 +268,25 @@ class Settler:
 
     def _used(self) -> int:
         """Return how many nonces of this account are used."""
-        return quantity(self.rpc.call("eth_getTransactionCount", self.account, "latest"))
+        with usable_answers():
+            return int(self.w3.eth.get_transaction_count(Web3.to_checksum_address(self.account), "latest"))
+
+    def _status(self, tx_hash: str) -> int | None:
+        """Return the status of a mined transaction; None if it is in no block."""
+        with usable_answers():
+            try:
+                return self.w3.eth.get_transaction_receipt(HexBytes(tx_hash))["status"]
+            except TransactionNotFound:
+                return None
 
     def _current_fees(self, head: Head) -> GasFees:
         """Return fees by the endpoint's suggested tip and the fees of the last seconds' blocks, within the bounds."""
         blocks = min(_MOST_TIPS, max(1, head.blocks_in(_TIPS_SECONDS)))
-        calls: list[Call] = [("eth_maxPriorityFeePerGas", []), ("eth_feeHistory", [hex(blocks), "latest", [50]])]
-        suggested, answer = self.rpc.batch(calls)
-        history = mapping(answer)
-        base, rewards = history.get("baseFeePerGas"), history.get("reward") or []
-        if not (isinstance(base, list) and base and isinstance(rewards, list)):
-            raise ChainUnavailable("an RPC endpoint returned no fees of recent blocks")
-        recent = [quantity(row[0]) for row in rewards if isinstance(row, list) and row]
-        tip = min(reasonable_tip(quantity(suggested), recent), _FIRST_TIP_WEI)
-        return GasFees.capped(2 * quantity(base[-1]) + tip, tip)  # the next block's base fee
+        with usable_answers():
+            suggested, history = self.w3.eth.max_priority_fee, self.w3.eth.fee_history(blocks, "latest", [50])
+            recent = [row[0] for row in history.get("reward") or [] if row]
+            tip = min(reasonable_tip(suggested, recent), _FIRST_TIP_WEI)
+            return GasFees.capped(2 * history["baseFeePerGas"][-1] + tip, tip)  # the next block's base fee
 
     def _forget_other_keys(self) -> None:
         """Delete rows of a key that this one replaced: their nonces say nothing about this account. Transactions sent
@@ -279,7 +310,7 @@ class Settler:
 
 def make_settler(engine: Engine, rpc: Rpc, key: bytes, chain_id: ChainId, hub: Address) -> Settler:
     """Make the settler of one Hub with a gas key."""
-    return Settler(engine, rpc, chain_id, hub, account_of_key(key), key)
+    return Settler(engine, rpc, make_web3(rpc.batch), chain_id, hub, account_of_key(key), key)
 
 
 def _read_sent(connection: Connection) -> dict[BountyId, int]:

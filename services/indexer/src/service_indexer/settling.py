@@ -11,7 +11,6 @@ from sqlalchemy import Engine
 
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.due import has_work
-from service_indexer.settler import make_settler
 
 ANSWER_SECONDS: Final = 4.0
 """How long an endpoint is waited for: each is asked the same, and a job has a minute."""
@@ -28,6 +27,8 @@ def settle_when_due(config: IndexerConfig, engine: Engine) -> Periodic:
 
 def settle(_received: Message) -> int:
     """Settle what is due; return how many transactions were sent. Idempotent: every sent settlement has a row."""
+    from service_indexer.settler import make_settler  # web3, which no other process of the indexer loads
+
     config = read_config(os.environ)
     if config.settler_key is None:
         return 0

@@ -259,7 +259,7 @@ class Rpc(ChainNode):
         votes, failures = list[tuple[Endpoint, T]](), list[ChainUnavailable]()
         for endpoint in self.endpoints.in_order():
             try:
-                answer = question(self._one(endpoint))
+                answer = question(self._one(endpoint, self._limit_waits))
             except (ChainUnavailable, RpcRefused) as error:
                 if isinstance(error, ChainUnavailable):
                     self.endpoints.failed(endpoint)
@@ -278,7 +278,11 @@ class Rpc(ChainNode):
         raise ChainUnavailable(f"{most} of {len(self.endpoints.all)} RPC endpoints agree, but {quorum} must")
 
     def of_each(self, calls: Sequence[Call], *, least: int = 1) -> list[list[object]]:
-        """Send these calls to each endpoint in parallel, and return the answers. An endpoint without a usable answer is
+        """Send these calls to each endpoint, and return the answers, as ``each`` does."""
+        return self.each(lambda one: one.batch(calls), least=least)
+
+    def each(self, question: Callable[[OneEndpoint], T], *, least: int = 1) -> list[T]:
+        """Query each endpoint alone, in parallel, and return the answers. An endpoint without a usable answer is
         skipped and rests; resting ones are queried only to reach ``least``.
         """
         from concurrent.futures import ThreadPoolExecutor  # a command of the client starts without it
@@ -286,21 +290,20 @@ class Rpc(ChainNode):
         endpoints = self.endpoints.awake(least)
         with ThreadPoolExecutor(len(endpoints)) as pool:
             # Each in a copy of the caller's context: what is logged there belongs to the caller.
-            asked = [pool.submit(copy_context().run, self._attempt_of, each, calls) for each in endpoints]
-            return [answers for each in asked if (answers := each.result()) is not None]
+            asked = [pool.submit(copy_context().run, self._attempt_of, each, question) for each in endpoints]
+            return [answer for each in asked if (answer := each.result()) is not None]
 
-    def _attempt_of(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object] | None:
+    def _attempt_of(self, endpoint: Endpoint, question: Callable[[OneEndpoint], T]) -> T | None:
         try:
-            answers = self._answers_of(endpoint, calls, ())
+            answer = question(self._one(endpoint, ()))
         except ChainUnavailable:
             self.endpoints.failed(endpoint)
             return None
         self.endpoints.succeeded(endpoint, prefer=False)
-        return answers
+        return answer
 
-    def _one(self, endpoint: Endpoint) -> OneEndpoint:
-        send = partial(self._answers_of, endpoint, waits=self._limit_waits)
-        return OneEndpoint(endpoint, send, self._limit_waits)
+    def _one(self, endpoint: Endpoint, waits: Sequence[float]) -> OneEndpoint:
+        return OneEndpoint(endpoint, partial(self._answers_of, endpoint, waits=waits), waits)
 
     def _contradicted(self, endpoint: Endpoint, quorum: int) -> None:
         if not self.endpoints.is_resting(endpoint):  # one line for each rest, not for each failure

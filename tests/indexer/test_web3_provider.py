@@ -8,7 +8,7 @@ import pytest
 from bounty_protocol.chain.reverts import explain
 from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.keccak import keccak256
-from local_stack.web3_provider import Web3, make_web3, usable_answers
+from service_indexer.web3_provider import Web3, make_web3, usable_answers
 
 CALL = {"to": Web3.to_checksum_address("0x" + "22" * 20), "data": "0x"}
 OFFCHAIN_LOOKUP = keccak256(b"OffchainLookup(address,string[],bytes,bytes4,bytes)")[:4]
@@ -57,6 +57,12 @@ def test_answer_web3_cannot_read_is_unusable() -> None:
 
 
 def test_recursion_limit_is_pythons_own() -> None:
-    program = "import sys; import local_stack.web3_provider; print('web3' in sys.modules, sys.getrecursionlimit())"
+    program = "import sys; import service_indexer.web3_provider; print('web3' in sys.modules, sys.getrecursionlimit())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["True", "1000"]
+
+
+def test_no_other_process_of_the_indexer_loads_web3() -> None:
+    program = "import sys; import service_indexer.main, service_indexer.jobs; print('web3' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["False"]
