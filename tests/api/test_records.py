@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from bounty_protocol.domain.canonical_json import canonical_bytes
@@ -11,11 +11,14 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, UnixSeconds
 from local_stack import anvil
+from service_api import jobs
 from service_api.bounties.show_bounty import show_bounty
 from service_api.bounties.verification_records import Records
+from service_api.resources import Resources
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource
+from service_common.jobs import message
 from service_indexer.follower import Halted
 from sqlalchemy import delete, insert, select, update
 
@@ -94,6 +97,47 @@ def kept(world: World, bounty_id: BountyId) -> list[tuple[bytes, str]]:
     with world.engine("service_api").connect() as connection:
         rows = connection.execute(select(c.content, c.block_hash).where(c.bounty_id == bounty_id)).all()
     return [(bytes(row.content), row.block_hash) for row in rows]
+
+
+@pytest.fixture
+def job(world: World, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker's jobs with this world's database."""
+
+    @contextmanager
+    def resources() -> Iterator[Resources]:
+        engine = world.engine("service_api")
+        chain = replace(service.resources.config.chain, hub_address=world.hub_address)
+        config = replace(service.resources.config, chain=chain)
+        yield replace(service.resources, engine=engine, config=config, clock=ChainClock(world.rpc))
+
+    monkeypatch.setattr(jobs, "_resources", resources)
+
+
+def test_record_is_kept_once_its_blocks_are_final(world: World, job: None) -> None:
+    bounty_id = awarded(world)
+    blocks = {"first_block": world.head().block_number, "last_block": world.head().block_number}
+    assert jobs.keep_final(message(**blocks)) == 0, "not final yet, whatever a message says"
+    world.finalize()
+    earlier = {name: number - 2 for name, number in blocks.items()}
+    assert jobs.keep_final(message(**earlier)) == 0
+    assert kept(world, bounty_id) == []
+    assert jobs.keep_final(message(**blocks)) == 1
+    assert jobs.keep_final(message(**blocks)) == 0
+    ((content, _),) = kept(world, bounty_id)
+    assert content == canonical_bytes(detail(world, bounty_id)["verification_record"])
+
+
+def test_record_without_a_message_is_kept_in_time(world: World, job: None) -> None:
+    bounty_id = awarded(world)
+    world.finalize()
+    assert jobs.keep_endings(message()) >= 1
+    assert len(kept(world, bounty_id)) == 1
+
+
+@pytest.mark.parametrize("blocks", [{}, {"first_block": "x", "last_block": 1}])
+def test_message_without_blocks_is_refused(blocks: dict[str, object]) -> None:
+    with pytest.raises((KeyError, ValueError)):
+        jobs.keep_final(message(**blocks))
 
 
 @pytest.mark.spec(47, 79)

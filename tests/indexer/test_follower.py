@@ -33,12 +33,20 @@ class Index:
     writer: Writer
     moment: float = 0.0
     follower: Follower = field(init=False)
+    final: list[tuple[int, int]] = field(default_factory=list)
+    """The blocks of which it was told that their facts are final."""
 
     def __post_init__(self) -> None:
         self.restart()
 
     def restart(self) -> None:
-        self.follower = Follower(self.chain, self.writer, BlockNumber(0), monotonic=lambda: self.moment)
+        self.follower = Follower(
+            self.chain,
+            self.writer,
+            BlockNumber(0),
+            monotonic=lambda: self.moment,
+            tell_final=lambda *blocks: self.final.append(blocks),
+        )
 
     def step(self, seconds: float = 1.0) -> None:
         """Let time pass, and have the follower do all that there is to do."""
@@ -208,6 +216,25 @@ def test_chain_that_stays_shorter_is_believed(index: Index) -> None:
         index.step()
     assert index.copied() == [(1, 0)]
     assert index.position.head.block_number == 1
+
+
+def test_final_facts_are_told_once_with_their_blocks(index: Index) -> None:
+    index.chain.finality_depth = 2
+    index.mine([], [bounty_created(1, 1)], [], [])
+    index.mine(*[[]] * 12)
+    index.final.clear()
+    index.mine([submission_recorded(1, 1, 1)], *[[]] * 12)
+    ((first, last),) = index.final
+    block, _ = index.copied()[-1]
+    assert first <= block <= last <= index.position.head.finalized_number
+
+
+def test_history_is_told_to_nobody(index: Index) -> None:
+    _history(index.chain, 3)
+    for _ in range(12):
+        index.step()
+    assert index.follower.has_history
+    assert index.final == []
 
 
 def test_chain_that_stands_still_is_looked_at(index: Index) -> None:

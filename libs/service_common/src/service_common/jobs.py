@@ -42,6 +42,7 @@ from service_common.log import correlation_id, get_logger
 MESSAGE_VERSION: Final = 1
 ANSWER_SECONDS: Final = 2.0
 """Seconds after which, with the retries, a server that does not answer is given up within ten seconds."""
+CONNECT_SECONDS: Final = 3.0
 RETRIES: Final = 4
 TICK_SECONDS: Final = 1.0
 BEGIN_SECONDS: Final = 5
@@ -103,7 +104,13 @@ class Periodic:
         return self.kind.function.replace(".", "-").replace("_", "-")
 
 
-def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries: int = RETRIES) -> Redis:
+def connect(
+    url: str,
+    *,
+    connect_seconds: float = CONNECT_SECONDS,
+    answer_seconds: float | None = ANSWER_SECONDS,
+    retries: int = RETRIES,
+) -> Redis:
     """Connect to Redis, with retries over a restart of the server, or over its change into a replica.
 
     A server that does not answer for ``answer_seconds`` is given up; None is for a worker, which waits there for jobs.
@@ -113,7 +120,7 @@ def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries:
     """
     redis = Redis.from_url(
         url,
-        socket_connect_timeout=3,
+        socket_connect_timeout=connect_seconds,
         socket_timeout=answer_seconds,
         socket_keepalive=True,
         socket_keepalive_options=tcp_options(STORE_SECONDS),

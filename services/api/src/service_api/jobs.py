@@ -1,4 +1,6 @@
-"""The jobs of queue ``artifacts``: verification that outlasts its request, and deletion of what has served its time."""
+"""The jobs of queue ``artifacts``: verification that outlasts its request, what follows from an ending, and deletion of
+what has served its time.
+"""
 
 import os
 from collections.abc import Iterator
@@ -9,6 +11,7 @@ from bounty_protocol.domain.envelope import CiphertextReference
 from bounty_protocol.domain.locator import parse_locator
 from service_common.jobs import JobKind, Message, Periodic, QueueName
 
+from service_api.bounties.verification_records import keep_records, read_ended
 from service_api.config import read_config
 from service_api.resources import Resources, make_resources
 from service_api.storage.lifetimes import delete_expired
@@ -20,6 +23,7 @@ PERIODIC: Final = (
     Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", run_seconds=3_000), every_seconds=3_600),
     Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", run_seconds=3_000), every_seconds=3_600),
     Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.settle_kept", run_seconds=600), every_seconds=600),
+    Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.keep_endings", run_seconds=600), every_seconds=600),
     Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.look_for_work", run_seconds=3_000), every_seconds=86_400),
 )
 
@@ -61,6 +65,26 @@ def settle_kept(_received: Message) -> int:
         return settle_pending(resources.engine)
 
 
+def keep_final(received: Message) -> int:
+    """Keep the records of the bounties whose ending became final in these blocks, and delete their uploads that are
+    over; return how many. The indexer sends the blocks (``service_common.endings``); the facts are read here.
+    """
+    first, last = int(str(received["first_block"])), int(str(received["last_block"]))
+    with _resources() as resources:
+        with resources.facts.open() as facts:
+            ended = read_ended(facts, first, last)
+        kept = keep_records(resources.facts, ended)
+        return kept + sum(delete_orphans(resources.facts, resources.store, each) for each in ended)
+
+
+def keep_endings(_received: Message) -> int:
+    """Keep the records of final bounties that have none, also those of which no message came; return how many."""
+    with _resources() as resources:
+        with resources.facts.open() as facts:
+            ended = read_ended(facts)
+        return keep_records(resources.facts, ended)
+
+
 def look_for_work(_received: Message) -> int:
     """Note the recorded Submissions whose envelope or bytes are missing here; return how many."""
     with _resources() as resources:
@@ -77,4 +101,4 @@ def _resources() -> Iterator[Resources]:
         resources.close()
 
 
-JOBS: Final = (verify_artifact, sweep_orphans, sweep_rows, settle_kept, look_for_work)
+JOBS: Final = (verify_artifact, sweep_orphans, sweep_rows, settle_kept, keep_final, keep_endings, look_for_work)

@@ -46,12 +46,21 @@ class Halted(Exception):
 
 class Follower:
     """Keeps a copy equal to the chain. A new follower reads the unfinal logs once more; what it remembers then saves
-    questions. A copy begins at the block ``start``, before the Hub's first."""
+    questions. A copy begins at the block ``start``, before the Hub's first. ``tell_final`` is called with the first and
+    the last block of what became final, once it is copied and if it holds a log; not while history is read.
+    """
 
     def __init__(
-        self, chain: FollowedChain, copy: Writer, start: BlockNumber, *, monotonic: Callable[[], float] = time.monotonic
+        self,
+        chain: FollowedChain,
+        copy: Writer,
+        start: BlockNumber,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        tell_final: Callable[[BlockNumber, BlockNumber], object] = lambda _first, _last: None,
     ) -> None:
         self._chain, self._copy, self._start, self._monotonic = chain, copy, start, monotonic
+        self._tell_final = tell_final
         self._final, self._ask_final_at = BlockNumber(0), float("-inf")
         self._compare_fact_at = float("-inf")
         self._leap, self._is_history = FIRST_LEAP, False
@@ -131,6 +140,8 @@ class Follower:
         if change.retract_from is not None or found.end.number > position.head.block_number:
             change.newest = found.end
         self._apply(position, change)
+        if found.logs and self.has_history:
+            self._tell_final(first, found.end.number)
 
     @property
     def has_history(self) -> bool:

@@ -7,12 +7,13 @@ learned of the chain and of its endpoints lives as long as its process.
 import os
 import random
 import time
-from functools import cache
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 from bounty_protocol.chain.rpc import ChainUnavailable
 from service_common.db.engine import make_engine
 from service_common.db.errors import DatabaseUnavailable
+from service_common.endings import connect_to_tell, tell_final
 from service_common.jobs import JobKind, Message, Periodic, QueueName
 from service_common.log import get_logger
 from sqlalchemy import Engine
@@ -65,4 +66,5 @@ def make_follower() -> _Following:
     chain, settings = chain_of(config), config.chain
     engine = make_engine(config.database_url, application="indexer", pool_size=2)
     writer = Writer(engine, settings.chain_id, settings.hub_address)
-    return _Following(chain, engine, Follower(chain, writer, settings.first_block))
+    tell = partial(tell_final, connect_to_tell(config.redis_url))
+    return _Following(chain, engine, Follower(chain, writer, settings.first_block, tell_final=tell))

@@ -7,27 +7,31 @@ served and derived again later.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from bounty_protocol.domain.commitments import log_digest
 from bounty_protocol.domain.hub_events import Origin
 from bounty_protocol.domain.record import derive_record
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BountyId, Bytes32, to_bytes
+from bounty_protocol.types import MAX_INT64, BountyId, Bytes32, to_bytes
 from bounty_protocol.wire.bounties import RecordError
 from bounty_protocol.wire.values import JsonObject, RecordFailure
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_facts import FactSource
+from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.db.hub_reads import Head, read_latest_verdicts
 from service_common.log import get_logger
-from sqlalchemy import Connection, select, tuple_
+from sqlalchemy import Connection, exists, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounties.bounty_pages import IndexedBounty
+
+MOST_ENDED: Final = 500
+"""Endings whose records one job derives; the next run does the others."""
 
 log = get_logger(__name__)
 
@@ -54,7 +58,7 @@ class Records:
             return RecordError(RecordFailure.NOT_FINALIZED, message)
         try:
             is_of_this_ending = kept is not None and kept.block_hash == bounty.changed_at.block_hash
-            content = kept.content if kept is not None and is_of_this_ending else self._derived(bounty.bounty_id)
+            content = kept.content if kept is not None and is_of_this_ending else self.derive(bounty.bounty_id)
             record = json.loads(content)
             if not isinstance(record, dict):
                 raise ValueError("a cached record that is not an object")
@@ -64,7 +68,7 @@ class Records:
             return RecordError(RecordFailure.DERIVATION_FAILED, message)
         return record
 
-    def _derived(self, bounty_id: BountyId) -> bytes:
+    def derive(self, bounty_id: BountyId) -> bytes:
         """Derive the record's bytes and store them, replacing those of another block; ``ValueError`` if no record can
         be derived.
         """
@@ -97,6 +101,27 @@ class Records:
         except DatabaseUnavailable:
             log.exception("record not kept", bounty_id=bounty_id)
         return content
+
+
+def read_ended(facts: HubFacts, first: int = 0, last: int = MAX_INT64) -> list[BountyId]:
+    """Read the bounties whose ending is in these blocks, is final and has no record yet, at most ``MOST_ENDED``."""
+    c = h.finalizations.c
+    rows = select(c.bounty_id).where(c.block_number.between(first, min(last, facts.head.finalized_number)))
+    without = rows.where(~exists().where(t.verification_records.c.bounty_id == c.bounty_id))
+    ended = facts.connection.execute(without.order_by(c.block_number.desc()).limit(MOST_ENDED)).scalars()
+    return [BountyId(each) for each in ended]
+
+
+def keep_records(source: FactSource, ended: Iterable[BountyId]) -> int:
+    """Derive and keep the records of final bounties; return how many. One that cannot be derived is logged."""
+    records, count = Records(source), 0
+    for bounty_id in ended:
+        try:
+            records.derive(bounty_id)
+            count += 1
+        except ValueError:
+            log.exception("record not derived", bounty_id=bounty_id)
+    return count
 
 
 def read_bounty_logs(

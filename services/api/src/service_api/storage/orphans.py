@@ -14,6 +14,7 @@ from typing import Final
 
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.locator import StorageLocation, parse_locator
+from bounty_protocol.types import BountyId
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.engine import writing
@@ -38,10 +39,10 @@ Placed = tuple[StorageLocation, ObjectInfo]
 log = get_logger(__name__)
 
 
-def delete_orphans(source: FactSource, store: GcsStore) -> int:
-    """Delete the objects that no Submission uses; return how many."""
+def delete_orphans(source: FactSource, store: GcsStore, of_bounty: BountyId | None = None) -> int:
+    """Delete the objects that no Submission uses, of one bounty or of all; return how many."""
     count = 0
-    for bounty_id, objects in groupby(_objects(source, store), key=lambda each: each[0].bounty_id):
+    for bounty_id, objects in groupby(_objects(source, store, of_bounty), key=lambda each: each[0].bounty_id):
         while found := list(islice(objects, _AT_ONCE)):
             with source.open() as facts:
                 bounty = read_bounty(facts.connection, bounty_id)
@@ -55,9 +56,10 @@ def delete_orphans(source: FactSource, store: GcsStore) -> int:
     return count
 
 
-def _objects(source: FactSource, store: GcsStore) -> Iterator[Placed]:
+def _objects(source: FactSource, store: GcsStore, of_bounty: BountyId | None) -> Iterator[Placed]:
     """Yield the objects of this deployment's bucket, each bounty's together."""
-    for info in store.list(f"submissions/{source.chain_id}/{source.hub_address}/"):
+    folder = "" if of_bounty is None else f"{of_bounty}/"
+    for info in store.list(f"submissions/{source.chain_id}/{source.hub_address}/{folder}"):
         try:
             yield parse_locator(info.locator), info
         except ValueError:
