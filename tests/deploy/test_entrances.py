@@ -15,7 +15,7 @@ from tests.deploy.kustomize import Object, render
 
 from .manifests import K8S, OVERLAYS, by_name
 
-NAMED: Final = {"staging": "ingress", "mainnet": "gateway"}
+NAMED: Final = {"staging": "ingress", "mainnet": "ingress"}
 """The entrance that each overlay names."""
 KINDS: Final = {
     "gateway": {"Gateway", "HTTPRoute", "BackendTrafficPolicy"},
