@@ -142,7 +142,7 @@ def _hello(service: Service) -> Iterator[RunningApi]:
     """The reference's server."""
     internal, database = service.runtime.port(), service.variables["SERVICE_DATABASE_URL"]
     call = "'bench.http.hello:application', host='127.0.0.1', port=int(sys.argv[1]), internal_port=int(sys.argv[2])"
-    code = f"import sys; from service_common.web.server import serve; serve({call}, checks={{}})"
+    code = f"import sys; from service_common.web.server import serve; serve({call})"
     child, port = start_python(
         service.runtime,
         "hello",

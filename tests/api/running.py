@@ -3,7 +3,6 @@
 import json
 import socket
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,25 +70,23 @@ class RunningApi:
         return self.send(head + body, finish=length is not None and length > len(body))
 
 
+def spawn_api(runtime: Runtime, variables: Mapping[str, str], port: int, internal_port: int) -> Child:
+    """Start it, and wait for nothing."""
+    ports = {"SERVICE_PORT": str(port), "SERVICE_INTERNAL_PORT": str(internal_port)}
+    return runtime.family.spawn(
+        f"api-{port}-{internal_port}",
+        [Path(sys.executable).parent / "service-api", "serve"],
+        environment=minimal_environment(runtime.logs) | dict(variables) | ports | {"SERVICE_LOG_LEVEL": "warning"},
+        cwd=runtime.logs,
+    )
+
+
 def start_api(runtime: Runtime, variables: Mapping[str, str], *, port: int | None = None) -> RunningApi:
     """Start it, at ``port`` where one is given, and wait until it answers."""
     internal = runtime.port()
-    metrics = tempfile.mkdtemp(prefix="metrics-", dir=runtime.logs)  # as manifests do: it would start again to make one
 
     def spawn(port: int) -> Child:
-        return runtime.family.spawn(
-            f"api-{port}",
-            [Path(sys.executable).parent / "service-api", "serve"],
-            environment=minimal_environment(runtime.logs)
-            | dict(variables)
-            | {
-                "SERVICE_PORT": str(port),
-                "SERVICE_INTERNAL_PORT": str(internal),
-                "SERVICE_LOG_LEVEL": "warning",
-                "PROMETHEUS_MULTIPROC_DIR": metrics,
-            },
-            cwd=runtime.logs,
-        )
+        return spawn_api(runtime, variables, port, internal)
 
     def answers(port: int) -> bool:
         try:

@@ -1,6 +1,7 @@
 """Bad input through the real WSGI server: what reaches the app is not always what was sent."""
 
 import secrets
+import signal
 from dataclasses import replace
 
 import psutil
@@ -14,7 +15,7 @@ from service_common.db.engine import reading
 from sqlalchemy import func, select
 
 from tests.api.conftest import Service
-from tests.api.running import Answer, RunningApi
+from tests.api.running import Answer, RunningApi, spawn_api
 from tests.scraping import rises_of
 from tests.waiting import wait_until
 
@@ -149,21 +150,53 @@ def test_body_of_another_length_is_refused(service: Service, running_api: Runnin
 
 
 def test_stopped_worker_is_sent_no_requests(running_api: RunningApi) -> None:
-    """The main process goes on; its probe reaches the one worker, or nothing."""
-
-    def serving() -> int:
-        url = f"http://{LOOPBACK}:{running_api.internal_port}/serving"
-        return urllib3.request("GET", url, timeout=10, retries=False).status
-
-    children = psutil.Process(running_api.child.pid).children()
-    (worker,) = (each for each in children if "resource_tracker" not in " ".join(each.cmdline()))
-    wait_until(lambda: serving() == 200)
+    """The main process goes on; probes reach the one worker, or nothing."""
+    worker = worker_of(running_api.child.pid)
+    wait_until(lambda: probed(running_api, "serving") == 200)
     worker.suspend()
     try:
-        assert serving() == 503
+        assert probed(running_api, "serving") == 0
     finally:
         worker.resume()
-    wait_until(lambda: serving() == 200)
+    wait_until(lambda: probed(running_api, "serving") == 200)
+
+
+def worker_of(pid: int) -> psutil.Process:
+    """The process that answers."""
+    children = psutil.Process(pid).children()
+    (worker,) = (each for each in children if "resource_tracker" not in " ".join(each.cmdline()))
+    return worker
+
+
+def probed(api: RunningApi, path: str) -> int:
+    """The status of a probe; 0 where nothing answers it."""
+    try:
+        return urllib3.request("GET", f"http://{LOOPBACK}:{api.internal_port}/{path}", timeout=2, retries=False).status
+    except urllib3.exceptions.HTTPError:
+        return 0
+
+
+def test_killed_worker_comes_back(running_api: RunningApi) -> None:
+    worker_of(running_api.child.pid).kill()
+    wait_until(lambda: probed(running_api, "readyz") == 200, 60.0)
+    assert running_api.request("GET", "/healthz").status == 200
+
+
+def test_sigterm_while_a_worker_loads_ends_it(service: Service) -> None:
+    main = spawn_api(service.runtime, service.variables, service.runtime.port(), service.runtime.port())
+    wait_until(lambda: bool(psutil.Process(main.pid).children()))
+    main.send(signal.SIGTERM)
+    wait_until(lambda: main.exit_status() is not None, 30.0)
+    assert main.exit_status() == 0
+
+
+def test_taken_port_is_one_line(service: Service, running_api: RunningApi) -> None:
+    second = spawn_api(service.runtime, service.variables, running_api.port, service.runtime.port())
+    wait_until(lambda: second.exit_status() is not None, 30.0)
+    assert second.exit_status() == 1
+    said = second.log_path.read_text()
+    assert f"cannot listen at port {running_api.port}" in said
+    assert "Traceback" not in said
 
 
 def test_service_listens_in_ipv6(running_api: RunningApi) -> None:

@@ -70,7 +70,7 @@ CONFIGURATIONS: dict[str, Callable[[Mapping[str, str]], object]] = {
     "service-audit": lambda told: service_audit.main.parsed(["--watch"], told),
 }
 WITHOUT_DATABASE = {"reviewer", "audit"}
-OWN_OF_PYTHON = {"PROMETHEUS_MULTIPROC_DIR", "SERVICE_INTERNAL_HOST"}
+OWN_OF_PYTHON = {"SERVICE_INTERNAL_HOST"}
 
 
 def filled(overlay: str, container: Object, folder: Path) -> dict[str, str]:

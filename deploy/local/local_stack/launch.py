@@ -131,9 +131,7 @@ class Launcher:
                 process, "SERVICE_DATABASE_URL", self.databases[process.role]
             )
         if port is not None:
-            metrics = home / "metrics"
-            metrics.mkdir()
-            values |= {"SERVICE_PORT": str(port), "PROMETHEUS_MULTIPROC_DIR": str(metrics)}
+            values["SERVICE_PORT"] = str(port)
         return {**values, **self._extra}
 
     def spawn(self, process: ServiceProcess, environment: Mapping[str, str]) -> Child:

@@ -28,9 +28,10 @@ def looked(answers: Iterator[bool]) -> int:
     [
         ([True, *HANGS], 1 + len(HANGS)),
         ([True, *HANGS[1:], True, *HANGS], 1 + 2 * len(HANGS)),
-        ([*HANGS, *HANGS, True, *HANGS], 1 + 3 * len(HANGS)),
+        (HANGS, len(HANGS)),
+        ([*HANGS[1:], True, *HANGS], 2 * len(HANGS)),
     ],
-    ids=["hangs", "comes back first", "takes long to load"],
+    ids=["hangs", "comes back first", "never serves", "takes long to load"],
 )
 def test_process__whose_workers_hang_for_minutes__ends(answers: list[bool], looks: int) -> None:
     assert looked(iter(answers)) == looks

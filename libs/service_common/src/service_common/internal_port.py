@@ -22,7 +22,7 @@ from threading import Lock, Thread
 from typing import Final
 
 from bounty_protocol.clock import Clock, SystemClock
-from prometheus_client import CollectorRegistry, generate_latest, multiprocess
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import REGISTRY
 
@@ -112,7 +112,7 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
         return (
             200,
             "text/plain; version=0.0.4; charset=utf-8",
-            generate_latest(_registry()) + generate_latest(of_process),
+            generate_latest(REGISTRY) + generate_latest(of_process),
         )
 
     answers: dict[str, Callable[[], Answer]] = {
@@ -143,15 +143,6 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
     server = InternalServer((host, port), InternalHandler)
     Thread(target=server.serve_forever, name="internal-port", daemon=True).start()
     return server
-
-
-def _registry() -> CollectorRegistry:
-    """Return this process's metrics, or those of all its workers if they share a directory."""
-    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-        return REGISTRY
-    registry = CollectorRegistry()
-    multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return registry
 
 
 def _silent(checks: Mapping[str, BoundedCall[object]]) -> tuple[str, ...]:

@@ -7,17 +7,17 @@ from prometheus_client import REGISTRY
 from service_common import log
 from service_common.bounded import Figures
 from service_common.common_settings import database_url_of
-from service_common.db.engine import check_database, make_engine
+from service_common.db.engine import make_engine
 from service_common.db.schema import AWAIT_SCHEMA, SchemaMissing, await_database, create_schema
 from service_common.entry_point import Environment, Process, run_entry_point
-from service_common.internal_port import Check, serve_internal_port
-from service_common.jobs import QueueName, check_redis, run_worker
+from service_common.internal_port import serve_internal_port
+from service_common.jobs import QueueName, run_worker
 from service_common.web.server import serve
 
 from service_api import jobs
 from service_api.config import ApiConfig, read_config
 from service_api.moderation.decisions import SHOW_AGAIN, WITHHOLD
-from service_api.resources import make_resources
+from service_api.resources import readiness_checks
 from service_api.storage.pending import pending_figures
 
 
@@ -42,20 +42,17 @@ def _serve(environment: Environment) -> None:
         host=config.web.host,
         port=config.web.port,
         internal_port=config.web.internal_port,
-        checks=_checks(config),
     )
 
 
 def _pages(environment: Environment) -> None:
     config = read_config(environment, pages_alone=True)
     log.configure("pages", config.log_level)
-    engine, rpc = make_engine(config.database_url, application="pages-health", pool_size=1), config.chain.rpc()
     serve(
         "service_api.pages_wsgi:application",
         host=config.web.host,
         port=config.web.port,
         internal_port=config.web.internal_port,
-        checks={"database": lambda: check_database(engine), "chain": lambda: config.chain.check(rpc)},
     )
 
 
@@ -63,7 +60,7 @@ def _worker(environment: Environment) -> None:
     config = _configured(environment)
     engine = make_engine(config.database_url, application="api-figures", pool_size=1)
     REGISTRY.register(Figures(lambda: pending_figures(engine, config.pending_bytes)))
-    serve_internal_port(config.web.internal_port, _checks(config))
+    serve_internal_port(config.web.internal_port, readiness_checks(config))
     run_worker(QueueName.ARTIFACTS, (config.redis_url, config.database_url), jobs.JOBS, jobs.PERIODIC)
 
 
@@ -79,14 +76,3 @@ def _configured(environment: Environment) -> ApiConfig:
     config = read_config(environment)
     log.configure("api", config.log_level)
     return config
-
-
-def _checks(config: ApiConfig) -> dict[str, Check]:
-    """Return the readiness checks of this process's resources."""
-    resources = make_resources(config, application="api-health", pool_size=1)
-    return {
-        "database": lambda: check_database(resources.engine),
-        "redis": lambda: check_redis(resources.redis),
-        "chain": lambda: config.chain.check(resources.rpc),
-        "storage": resources.store.check,
-    }

@@ -5,18 +5,16 @@ from collections.abc import Sequence
 
 from bounty_protocol.clock import SystemClock
 from service_common import log
-from service_common.db.engine import check_database, engine_of_job, make_engine
+from service_common.db.engine import engine_of_job
 from service_common.db.hub_facts import FactSource
 from service_common.db.schema import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
-from service_common.internal_port import Check
 from service_common.web.server import serve
 
 from service_delivery.config import DeliveryConfig, read_config
 from service_delivery.keys import describe_keys
 from service_delivery.memory import keep_memory_private
 from service_delivery.rotation import rewrap
-from service_delivery.sweeping import keep_sweeping
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,13 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _serve(environment: Environment) -> None:
     config = _configured(environment)
-    keep_sweeping(config)
     serve(
         "service_delivery.wsgi:application",
         host=config.web.host,
         port=config.web.port,
         internal_port=config.web.internal_port,
-        checks=_checks(config),
     )
 
 
@@ -66,13 +62,3 @@ def _configured(environment: Environment) -> DeliveryConfig:
     config = read_config(environment)
     log.configure("delivery", config.log_level)
     return config
-
-
-def _checks(config: DeliveryConfig) -> dict[str, Check]:
-    """Return the readiness checks of this process's dependencies."""
-    engine = make_engine(config.database_url, application="delivery-health", pool_size=1)
-    rpc = config.chain.rpc()
-    return {
-        "database": lambda: check_database(engine),
-        "chain": lambda: config.chain.check(rpc),
-    }

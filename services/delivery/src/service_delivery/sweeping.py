@@ -31,7 +31,7 @@ def keep_sweeping(config: DeliveryConfig) -> None:
 
     def keep() -> None:
         pause = Event()
-        while not pause.wait(SWEEP_SECONDS):  # first, as the server forks its workers now
+        while not pause.wait(SWEEP_SECONDS):
             try:
                 with locked(engine, "delivery-sweep") as held:
                     if held:

@@ -11,7 +11,6 @@ from service_common.jobs import QueueName, check_redis, connect, run_worker
 from service_common.web.server import serve
 
 from service_reviewer import jobs
-from service_reviewer.app import check_rules
 from service_reviewer.config import ReviewerConfig, read_config, read_serving_config
 
 
@@ -40,7 +39,6 @@ def _serve(environment: Environment) -> None:
         host=config.host,
         port=config.port,
         internal_port=config.internal_port,
-        checks={"rules": check_rules},
     )
 
 

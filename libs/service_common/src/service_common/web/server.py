@@ -1,17 +1,21 @@
-"""Running a WSGI app in production form: granian in front, the internal port beside it.
+"""Running a WSGI app in production form: a main process that starts granian, and one worker that answers everything.
 
 HTTP/1 only: a proxy is in front of every process, and granian (2.8.7) never returns from reading the body of an HTTP/2
 request whose connection is gone, with a core at full load. SIGTERM drains: accepted requests are answered before the
 process ends. The app is named, not passed: the worker process makes its own. There is one: each worker would have a
-socket of its own, and one that is stopped would keep every second request while probes reach the other. What it counts
-is shown by the internal port, which the main process has. A worker that hangs for minutes ends the process: whatever
-started it starts it again, also where nothing but an exit is acted on.
+socket of its own, and one that is stopped would keep every second request while probes reach the other.
+
+The worker is spawned, on every Python: a fork would copy locks that another thread holds at that moment. It has the
+internal port, too, so that probes and scrapers are told by the process that serves. A worker that hangs, or does not
+begin to serve, for minutes ends the process: whatever started it starts it again, also where nothing but an exit is
+acted on.
 """
 
+import multiprocessing
 import os
 import signal
+import socket
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from threading import Event, Thread
 from typing import Final
@@ -34,7 +38,8 @@ MAX_CONNECTIONS: Final = 4096
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""
 LOOK_SECONDS: Final = 10.0
 HUNG_AFTER_LOOKS: Final = 30
-"""Looks in a row at which the app does not answer what it always answers, also under load: five minutes of a hang."""
+"""Looks in a row at which the app does not answer what it always answers, also under load: five minutes of a hang. An
+app takes seconds to load."""
 IDLE_SECONDS: Final = 120.0
 """How long a connection stays open without a request, and a request's header may take. Longer than the proxies before
 it keep one, 90 seconds at most: else one of them sends a request over a connection that ends in this moment, answers
@@ -50,13 +55,13 @@ def _end_process() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
-    """Serve ``package.module:application`` until SIGTERM or SIGINT."""
-    _share_metrics()
-    serve_internal_port(internal_port, checks, lambda: _check_public_port(host, port))
+def serve(target: str, *, host: str, port: int, internal_port: int) -> None:
+    """Serve ``package.module:application``, whose module calls ``serve_probes``, until SIGTERM or SIGINT."""
+    for each in (port, internal_port):
+        _require_free(host, each)
+    multiprocessing.set_start_method("spawn")
     Thread(target=end_once_hung, args=(lambda: _check_public_port(host, port),), daemon=True, name="watching").start()
     log.info("started", port=port)
-    os.register_at_fork(after_in_child=_end_on_sigterm)
     Granian(
         target,
         address=host,
@@ -77,33 +82,35 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
     log.info("stopped")
 
 
+def serve_probes(*, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
+    """Answer probes and scrapers from this process, the worker, which answers requests at ``port``."""
+    serve_internal_port(internal_port, checks, lambda: _check_public_port(host, port))
+
+
 def end_once_hung(check: Check, end: Callable[[], None] = _end_process, pause: float = LOOK_SECONDS) -> None:
-    """Keep polling; return after ``end``, once a check that had passed fails ``HUNG_AFTER_LOOKS`` times in a row."""
-    waiting, has_served, failed = Event(), False, 0
+    """Keep polling; return after ``end``, once a check fails ``HUNG_AFTER_LOOKS`` times in a row."""
+    waiting, failed = Event(), 0
     while failed < HUNG_AFTER_LOOKS:
         waiting.wait(pause)
         try:
             check()
         except Exception:  # noqa: BLE001  # whatever it is, the app did not answer
-            failed += has_served
+            failed += 1
         else:
-            has_served, failed = True, 0
+            failed = 0
     log.error("the worker hangs; the process exits so that it is restarted", seconds=round(failed * pause))
     end()
 
 
-def _end_on_sigterm() -> None:
-    """Exit on SIGTERM in a worker that is still loading the app, instead of continuing like the parent. It drains once
-    it serves.
-    """
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _share_metrics() -> None:
-    """Restart with a folder for the workers' metrics, if none is set: the library reads it only when it loads."""
-    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="metrics-")
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  # this very command
+def _require_free(host: str, port: int) -> None:
+    """End the process with one line if another one listens at the port: the worker would start again and again."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+        except OSError as error:
+            sys.exit(f"cannot listen at port {port} of {host}: {error.strerror}")
 
 
 def _check_public_port(host: str, port: int) -> None:
