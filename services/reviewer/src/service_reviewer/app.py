@@ -30,6 +30,7 @@ from service_common.web.parsing import load_query
 from service_common.web.provided import provide, provided
 
 from service_reviewer.rules import RulesFailed, judge_by_rules
+from service_reviewer.rules_process import SMALL
 
 JUDGE_SECONDS: Final = 8.0
 """Seconds for the rules on one page; the worst page of the largest size takes a fourth of it."""
@@ -100,25 +101,4 @@ def post_findings(page: bytes) -> Response:
 
 def check_rules() -> None:
     """Return if pages can be judged here; raise if the rules get no process or time, or do not work."""
-    judge_by_rules(_SMALL, JUDGE_SECONDS)
-
-
-_PAGE: Final = b"""---
-version: 1
-title: A title
-summary: A summary.
-escrow_amount: 1000000
-submission_deadline: 2000000000
-judging_window_seconds: 86400
-acceptance_criteria:
-  - "`make test` exits with 0."
-deliverables:
-  - A patch.
----
-
-# Challenge
-
-Fix it.
-"""
-_SMALL: Final = Material(parse_challenge(_PAGE), _PAGE, UnixSeconds(1_900_000_000))
-"""The page of the readiness check."""
+    judge_by_rules(SMALL, JUDGE_SECONDS)
