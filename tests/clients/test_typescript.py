@@ -209,7 +209,7 @@ def test_vectors__in_node__every_case_as_stated() -> None:
 
 
 def test_refusals__in_node__each_with_its_code() -> None:
-    assert "# pass 12\n# fail 0" in run_node(built() / "test/refusals.mjs")
+    assert "# pass 13\n# fail 0" in run_node(built() / "test/refusals.mjs")
 
 
 def test_broken_transfers_are_continued_or_refused() -> None:
