@@ -211,8 +211,10 @@ def _still_counts(
             return True
         return False if _holder(work, api, commitment, place) is None else None
 
-    counts, is_near = look(), deadline - (now := latest_moment(work.chain)) <= _LAST_SECONDS
-    if counts is None and not is_near:
+    if (counts := look()) is not None:
+        return counts
+    is_near = deadline - (now := latest_moment(work.chain)) <= _LAST_SECONDS
+    if not is_near:
         say(f"not all sources show Submission {commitment}, which was sent before; waiting up to three minutes")
         counts, _ = keep_looking(look, "nothing is sent meanwhile", _POLL_SECONDS)
     if counts is not None or (holder := _holder(work, api, commitment, place)) is None:
