@@ -15,7 +15,7 @@ from tests.cli.kill import run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.liar import hide
 from tests.cli.screen import at_terminal
-from tests.cli.servers import Params, RpcProxy
+from tests.cli.servers import Params, Request, RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
 SIGNATURES = b"".join(b"0x" + bytes([digit]) * 200 + b"\n" for digit in b"123456")
@@ -185,6 +185,26 @@ def test_wallet_gets_no_second_call_for_what_is_hidden(
     assert "submit.transaction_prepared" not in refused.names
     rpc.honest()
     assert by_wallet(ledger, solver, bounty, work).last == first
+
+
+def test_endpoint_that_is_late_is_waited_for(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    """It shows what the wallet sent once the API has been asked twice."""
+    send(ledger, by_wallet(ledger, solver, bounty, work))
+    (sent,) = places(ledger, bounty)
+    asked: list[Request] = []
+
+    def listed(request: Request) -> None:
+        asked.append(request)
+        if len(asked) == 2:
+            rpc.honest()
+
+    api.scripts["subgraph"] = listed
+    hide(rpc, {"tx_hash": sent})
+    told = by_wallet(ledger, solver, bounty, work).last
+    assert (told["event"], told["tx_hash"]) == ("submit.submission_recorded", sent)
+    assert places(ledger, bounty) == [sent]
 
 
 def test_unseen_recording_in_the_apis_list_is_not_repeated(
