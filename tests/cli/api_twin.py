@@ -415,6 +415,14 @@ class ApiTwin:
         asked = read(dict[str, object], request.json())
         if "query Lost(" in str(asked["query"]):
             return {"data": {"submissions": self.lost}}
+        if "query Active(" in str(asked["query"]):
+            sought = read(dict[str, object], asked["variables"])
+            active = [
+                {"submission_commitment": one.submission_commitment}
+                for one in self.submissions(int(str(sought["bounty"])))
+                if one.solver_address == sought["solver"]
+            ]
+            return {"data": {"submissions": active}}
         if "query Funded(" not in str(asked["query"]):
             return {"data": self.meta() | self.subgraph}
         wanted = read(dict[str, object], asked["variables"])

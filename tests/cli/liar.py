@@ -1,11 +1,12 @@
-"""An endpoint that answers a view of the Hub with other values."""
+"""An endpoint that answers a view of the Hub with other values, or hides what is recorded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.types import Bytes32
 
-from tests.cli.servers import Params
+from tests.cli.servers import Params, RpcProxy
 
 After = Callable[[str, Params, object], object]
 
@@ -66,3 +67,27 @@ def without_logs(*topics: str) -> After:
 def number_of(value: Bytes32 | str) -> int:
     """An account or a 32-byte value as a word."""
     return int(value, 16)
+
+
+_SUBMISSION = "0x" + hub_abi().functions["getSubmission"].selector.hex()
+
+
+def hide(rpc: RpcProxy, *done: Mapping[str, object], block: bool = True, reverted: bool = False) -> None:
+    """The endpoint shows nothing of these Submissions: no log or receipt, or a receipt of failure; with ``block``
+    another block in the place of theirs."""
+    hashes, heights = {one["tx_hash"] for one in done}, {one.get("block_number") for one in done if block}
+
+    def after(method: str, params: Params, found: Any) -> object:
+        if method == "eth_getLogs":
+            return [log for log in found if log["transactionHash"] not in hashes]
+        if method == "eth_getTransactionReceipt" and params[0] in hashes:
+            return found | {"status": "0x0", "logs": []} if reverted else None
+        if method == "eth_getTransactionByHash" and params[0] in hashes:
+            return None
+        if method == "eth_call" and str(params[0].get("data")).startswith(_SUBMISSION):
+            return "0x" + "00" * 32
+        if method == "eth_getBlockByNumber" and found and int(found["number"], 16) in heights:
+            return found | {"hash": "0x" + "99" * 32}
+        return found
+
+    rpc.after = after

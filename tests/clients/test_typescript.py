@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import random
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any, Final
 from unittest.mock import ANY
 
 import pytest
-from bounty_protocol.crypto import age
+from bounty_protocol.crypto import age, bls
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_read import unpack
 from bounty_protocol.crypto.archive_write import ArchiveEntry
@@ -33,7 +34,7 @@ from local_stack.toolbox import ensure_npm_package
 from service_api.pages.policy import SEALER_POLICY, acting_policy
 
 from tests.campaign import FULL, size, source
-from tests.clients.package import built, run_node, start_node
+from tests.clients.package import TOP, built, run_node, start_node
 from tests.pages.browser_process import BROWSER, NO_BROWSER, browser_variables
 from tests.pages.conftest import VARIABLES, configured
 from tests.vectors.build_sealing import archive_bytes, try_open_age
@@ -209,7 +210,7 @@ def test_vectors__in_node__every_case_as_stated() -> None:
 
 
 def test_refusals__in_node__each_with_its_code() -> None:
-    assert "# pass 12\n# fail 0" in run_node(built() / "test/refusals.mjs")
+    assert "# pass 13\n# fail 0" in run_node(built() / "test/refusals.mjs")
 
 
 def test_broken_transfers_are_continued_or_refused() -> None:
@@ -449,3 +450,18 @@ def tar_of(names: Iterable[str]) -> bytes:
     """An archive of empty files, which nothing was checked of."""
     entries = [ArchiveEntry(name, 0, directory=False, executable=False).header() for name in names]
     return b"".join(entries) + bytes(1024)
+
+
+PAIRINGS: Final = {"right": 1, "cubed": 3, "inverted": -1, "py_ecc": -pow(3, -1, bls.ORDER)}
+"""Powers of the right pairing."""
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+def test_check_of_a_pairing_fails_another_one(pairing: str) -> None:
+    """The lines of docs/formats.md, with the right pairing to some power."""
+    (code,) = re.findall(r"```ts\n(.*?)```", (TOP / "docs/formats.md").read_text(encoding="utf-8"), re.DOTALL)
+    power = f"const pairingOf = (p, q) => bls.pairing(p.multiply({PAIRINGS[pairing] % bls.ORDER}n), q);"
+    other = code.replace("bls.pairing(", "pairingOf(").replace('"tests/vectors', f'"{TOP}/tests/vectors')
+    program = built() / ".local" / f"pairing-{pairing}.mjs"
+    program.write_text(f"{power}\n{other}")
+    assert start_node(program).returncode == (0 if pairing == "right" else 1)

@@ -1,7 +1,12 @@
 """Commands typed twice, and by the wrong people."""
 
+from dataclasses import replace
+
 from demo.bounty import Cast
 from demo.examples import artifact
+
+from tests.cli.liar import hide
+from tests.cli.servers import RpcProxy
 
 ESCROW = 25_000_000
 
@@ -27,6 +32,22 @@ def test_submit_again_keeps_the_commitment(cast: Cast) -> None:
     assert changed.text("submission_commitment") != first
     on_chain = "0x" + cast.stack.hub.hub.call("getSubmission", int(bounty.bounty_id), changed.text("solver")).hex()
     assert on_chain == changed.text("submission_commitment")
+
+
+def test_endpoint_alone_moves_no_submission(cast: Cast) -> None:
+    """It shows a failure, and then another block and nothing; the service alone lists it."""
+    bounty = cast.fund(submission_seconds=600, judging_seconds=60, title="Recorded once")
+    solver = cast.person("solver-2")
+    words = ("solver:submit", bounty.bounty_id, str(artifact(solver.home / "hidden")))
+    with RpcProxy(solver.environment["SERVICE_RPC_URL"]) as rpc:
+        liar = replace(solver, environment={**solver.environment, "SERVICE_RPC_URL": rpc.url})
+        first = liar.run(*words).event("submit.submission_recorded").fields
+        hide(rpc, first, block=False, reverted=True)
+        reverted = liar.run(*words, code=1).events[-1].text("code")
+        hide(rpc, first)
+        asked = liar.run(*words, code=1).events[-1].text("code")
+    assert (reverted, asked) == ("transaction_reverted", "submission_exists")
+    assert solver.run(*words).event("submit.submission_recorded").fields == first
 
 
 def test_poster_or_guardian_seals_nothing(cast: Cast) -> None:

@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from bounty_protocol.crypto import age
+from bounty_protocol.crypto import age, bls, timelock
 from bounty_protocol.crypto.age_header import Stanza
 from bounty_protocol.crypto.age_stream import CHUNK
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_read import unpack
 from bounty_protocol.crypto.archive_write import comment_header, list_directory, tar_blocks
 from bounty_protocol.crypto.beacon import Beacon
+from bounty_protocol.crypto.beacon_info import QUICKNET
 from bounty_protocol.crypto.capsule import IdentityFile, open_capsule, seal_capsule
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.sealed_box import unwrap
@@ -47,6 +48,10 @@ OTHERS: Final = {
     "another Solver": replace(BINDING, solver_address=account("copier")),
 }
 SIGNED: Final = Beacon(ROUND, BEACON.signature(ROUND))
+PAST_ROUND: Final = 123
+PAST_SIGNATURE: Final = (
+    "b75c69d0b72a5d906e854e808ba7e2accb1542ac355ae486d591aa9d43765482e26cd02df835d3546d23c4b13e0dfc92"
+)
 FILES_OF_ARTIFACT: Final = {
     "README.md": "# Work\n",
     "src/main.py": "print('hello')\n",
@@ -344,6 +349,27 @@ def capsules() -> dict[str, object]:
     }
 
 
+def timelocks() -> dict[str, object]:
+    """A file key locked to a round of quicknet that is long past: it shows whether a pairing is the right one."""
+    key, signature = seeded("past file key")(16), PAST_SIGNATURE
+    body = timelock._lock(key, PAST_ROUND, QUICKNET, seeded("past timelock"))
+    return {
+        "about": (
+            "The body U || V || W of a timelock's stanza (hex) for a round of quicknet that is past, the round's "
+            "signature, sigma, and the file key that it opens to. Compute key with your own pairing before you seal: "
+            "what another pairing seals opens with that pairing, and to no Guardian."
+        ),
+        "pairing_of_generators_sha256": bls.PAIRING_OF_GENERATORS,
+        "round": PAST_ROUND,
+        "signature": signature,
+        "u": body[:96].hex(),
+        "v": body[96:112].hex(),
+        "w": body[112:].hex(),
+        "sigma": seeded("past timelock")(16).hex(),
+        "key": key.hex(),
+    }
+
+
 def sealed_box(message: bytes, recipient: str, label: str) -> str:
     """libsodium's sealed box with an ephemeral key made of a label."""
     ephemeral, key = PrivateKey(seeded(label)(32)), PublicKey(bytes.fromhex(recipient[2:]))
@@ -388,5 +414,6 @@ FILES: Final = {
     "archive.json": archives,
     "age_artifact.json": artifacts,
     "key_capsule.json": capsules,
+    "timelock.json": timelocks,
     "delivery_wrap.json": wraps,
 }

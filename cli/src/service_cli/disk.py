@@ -4,6 +4,7 @@ opened without waiting for anything."""
 import errno
 import os
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -56,7 +57,8 @@ def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tu
     """Read the text of a file that holds settings, a key or its like, and whether other users can also read it.
 
     A pipe is read as a shell makes it of ``<(pass show key)``, waiting for its writer; a device that never ends is not.
-    ``errors`` says how bytes that are not text are handled.
+    A byte order mark, which some editors write before UTF-8, is no part of the text. ``errors`` says how bytes that are
+    not text are handled.
     """
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)) as file:
@@ -77,7 +79,7 @@ def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tu
     if len(data) > MAX_SMALL_FILE:
         raise Unusable(f"is larger than {MAX_SMALL_FILE // 1024} KiB")
     try:
-        return data.decode("utf-8", errors), bool(status.st_mode & 0o077)
+        return data.removeprefix(BOM_UTF8).decode("utf-8", errors), bool(status.st_mode & 0o077)
     except UnicodeDecodeError:
         raise Unusable("is not text") from None
 

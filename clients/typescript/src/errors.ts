@@ -72,7 +72,7 @@ const NEXT_ACTIONS: Readonly<Record<string, string>> = {
   key_invalid: "Use a key in the form AGE-SECRET-KEY-1... or age1..., as age-keygen prints it.",
   beacon_invalid: "Ask other relays for the round; a beacon signature is the same everywhere.",
   beacon_unavailable: "Try again, or name other relays.",
-  capsule_not_for_this_key: "Add retired encryption keys, or ask another Guardian of the roster for the identity.",
+  capsule_not_for_this_key: "Add retired encryption keys, or leave it to the Guardians who can open it.",
   archive_refused: "Change the files as the message describes and seal them again.",
   delivery_wrap_invalid: "Ask a Guardian of the roster to deliver the key again.",
 };

@@ -39,6 +39,7 @@ const SECRETS = [
   [file("notes", "# created\n\nAGE-SECRET-KEY-1QQ"), "notes"],
   [file("new.txt", "AGE-SECRET-KEY-PQ-1QQ"), "new.txt"],
   [file("key.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\n"), "key.txt"],
+  [file("marked.txt", "\ufeff-----BEGIN PRIVATE KEY-----\n"), "marked.txt"],
 ];
 test("files that look like secrets are named, and no others", async () => {
   for (const [secret, shown] of SECRETS) assert.deepEqual(await likelySecrets([secret]), [shown]);

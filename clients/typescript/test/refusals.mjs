@@ -277,3 +277,9 @@ test("hub: a roster that is not the pinned one", async () => {
   const forged = { ...roster, encryptionKeys: encryptionKeys.toReversed() };
   assert.equal(await failureOf(() => read({ getBounty: pinned, getRoster: forged })), "guardian_roster_mismatch");
 });
+
+test("no way out asks for a secret key", () => {
+  const { nextAction } = new client.ServiceError("capsule_not_for_this_key", "It does not open.");
+  assert.match(nextAction, /retired encryption keys/);
+  assert.doesNotMatch(nextAction, /identity/);
+});

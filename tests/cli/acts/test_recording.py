@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 from bounty_protocol.chain.rpc import mapping, quantity
@@ -12,7 +13,9 @@ from service_cli.work.sealing import CIPHERTEXT, ENVELOPE
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import run_killed
 from tests.cli.ledger import Ledger
-from tests.cli.servers import RpcProxy
+from tests.cli.liar import hide
+from tests.cli.screen import at_terminal
+from tests.cli.servers import Params, Request, RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
 SIGNATURES = b"".join(b"0x" + bytes([digit]) * 200 + b"\n" for digit in b"123456")
@@ -143,3 +146,200 @@ def test_work_behind_a_later_nonce_is_signed_after_it(
     wallet.forget_nonce()
     wallet.send(ledger.node.w3, b"", to=wallet.address)
     assert solver.run("solver:submit", bounty, work).last["submission_commitment"] == ledger.recorded(bounty)
+
+
+# -------------------------------------------------------------------- an endpoint that hides what is recorded
+
+
+def places(ledger: Ledger, bounty: str) -> list[str]:
+    """Every transaction that recorded a Submission in the bounty."""
+    topic = f"0x{int(bounty):064x}"
+    logs: Any = ledger.logs("SubmissionRecorded")
+    return [log["transactionHash"] for log in logs if log["topics"][1] == topic]
+
+
+@pytest.mark.parametrize("block", [True, False], ids=["with another block", "with its block"])
+def test_endpoint_alone_moves_no_submission(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, block: bool
+) -> None:
+    first = solver.run("solver:submit", bounty, work).last
+    ledger.node.mine(3)
+    hide(rpc, first, block=block)
+    for _ in range(2):
+        refused = solver.run("solver:submit", bounty, work, code=1).last
+        assert (refused["code"], places(ledger, bounty)) == ("submission_exists", [first["tx_hash"]])
+        assert "--replace" in str(refused["next_action"])
+    rpc.honest()
+    assert solver.run("solver:submit", bounty, work).last == first
+
+
+def test_wallet_gets_no_second_call_for_what_is_hidden(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    send(ledger, by_wallet(ledger, solver, bounty, work))
+    first = by_wallet(ledger, solver, bounty, work).last
+    ledger.node.mine(3)
+    hide(rpc, first)
+    refused = by_wallet(ledger, solver, bounty, work, code=1)
+    assert (refused.last["event"], refused.last["code"]) == ("submit.refused", "submission_exists")
+    assert "submit.transaction_prepared" not in refused.names
+    rpc.honest()
+    assert by_wallet(ledger, solver, bounty, work).last == first
+
+
+def test_endpoint_that_is_late_is_waited_for(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    """It shows what the wallet sent once the API has been asked twice."""
+    send(ledger, by_wallet(ledger, solver, bounty, work))
+    (sent,) = places(ledger, bounty)
+    asked: list[Request] = []
+
+    def listed(request: Request) -> None:
+        asked.append(request)
+        if len(asked) == 2:
+            rpc.honest()
+
+    api.scripts["subgraph"] = listed
+    hide(rpc, {"tx_hash": sent})
+    told = by_wallet(ledger, solver, bounty, work).last
+    assert (told["event"], told["tx_hash"]) == ("submit.submission_recorded", sent)
+    assert places(ledger, bounty) == [sent]
+
+
+def test_unseen_recording_in_the_apis_list_is_not_repeated(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    """This machine never saw the event: the API alone did."""
+    run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=True)
+    (sent,) = places(ledger, bounty)
+    hide(rpc, {"tx_hash": sent})
+    refused = solver.run("solver:submit", bounty, work, code=1).last
+    assert (refused["code"], places(ledger, bounty)) == ("submission_exists", [sent])
+
+
+def test_person_may_record_it_again(ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str) -> None:
+    first = solver.run("solver:submit", bounty, work).last
+    ledger.node.mine(3)
+    hide(rpc, first)
+    again = solver.run("solver:submit", "--replace", bounty, work).last
+    assert places(ledger, bounty) == [first["tx_hash"], again["tx_hash"]]
+
+
+@pytest.mark.parametrize(("block", "count"), [(True, 2), (False, 1)], ids=["with another block", "with its block"])
+def test_without_the_api_the_journal_decides(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, block: bool, count: int
+) -> None:
+    words = ("solver:submit", "--without-api", bounty, work)
+    first = solver.run(*words).last
+    ledger.node.mine(3)
+    hide(rpc, first, block=block)
+    assert solver.run(*words, code=2 - count).last.get("code") == (None if block else "submission_exists")
+    assert len(places(ledger, bounty)) == count
+
+
+def test_every_endpoint_has_to_show_another_block(
+    ledger: Ledger, rpc: RpcProxy, second: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    words = ("solver:submit", "--without-api", bounty, work)
+    first = solver.run(*words).last
+    ledger.node.mine(3)
+    for proxy, block in ((rpc, True), (second, False)):
+        hide(proxy, first, block=block)
+    ran = solver.run(*words, code=1, SERVICE_RPC_URLS=second.url)
+    assert (ran.last["code"], len(places(ledger, bounty))) == ("submission_exists", 1)
+
+
+def test_submission_a_reorg_dropped_is_recorded_again(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    """Another transaction of the account has the nonce by then."""
+    before = ledger.node.rpc.call("evm_snapshot")
+    first = solver.run("solver:submit", bounty, work).last
+    ledger.node.rpc.call("evm_revert", before)
+    ledger.node.mine(3)
+    wallet = ledger.people.solvers[0].wallet
+    wallet.forget_nonce()
+    wallet.send(ledger.node.w3, b"", to=wallet.address)
+    again = solver.run("solver:submit", bounty, work).last
+    assert (places(ledger, bounty), again["tx_hash"] == first["tx_hash"]) == ([again["tx_hash"]], False)
+
+
+def test_changed_work_replaces_nothing_that_is_hidden(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    first = solver.run("solver:submit", bounty, work).last
+    hide(rpc, first, block=False, reverted=True)
+    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "transaction_reverted"
+    change(solver)
+    refused = solver.run("solver:submit", bounty, work, code=1).last
+    assert (refused["code"], places(ledger, bounty)) == ("submission_exists", [first["tx_hash"]])
+
+
+def test_submission_with_a_later_nonce_is_not_signed_twice(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The endpoint could send the first after the second."""
+    rpc.count_ahead()
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "transaction_pending"
+    rpc.honest()
+    sent = rpc.sent()
+    refused = solver.run("solver:submit", bounty, work, code=1).last
+    assert (refused["code"], rpc.sent(), places(ledger, bounty)) == ("nonce_ahead", sent, [])
+    wallet = ledger.people.solvers[0].wallet
+    wallet.forget_nonce()
+    wallet.send(ledger.node.w3, b"", to=wallet.address)
+    told = solver.run("solver:submit", bounty, work).last
+    assert places(ledger, bounty) == [told["tx_hash"]]
+
+
+@pytest.mark.parametrize(("typed", "count"), [("no", 1), ("yes", 2)])
+def test_last_ten_minutes_ask_at_once(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, work: str, typed: str, count: int
+) -> None:
+    """As a process at a terminal, which would wait for minutes before."""
+    number, page = ledger.fund(seconds=590)
+    api.keep_page(page)
+    bounty = str(number)
+    words = ("solver:submit", bounty, work)
+    first = solver.run(*words).last
+    ledger.node.mine(3)
+    hide(rpc, first, block=False, reverted=True)
+    assert solver.run(*words, code=1).last["code"] == "transaction_reverted"
+    seen = at_terminal(solver, *words, typed=f"{typed}\n", prompt="Type yes")
+    assert (seen.screen.count("Type yes"), seen.code) == (1, 2 - count), seen.screen
+    assert len(places(ledger, bounty)) == count
+
+
+@pytest.mark.parametrize("whose", ["a key's", "a wallet's"])
+def test_logs_half_a_minute_late_make_it_late(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, whose: str
+) -> None:
+    """One of a balancer's nodes has no logs of the last thirty seconds."""
+    by_key = whose == "a key's"
+
+    def after(method: str, _params: Params, found: Any) -> object:
+        def is_old(log: dict[str, str]) -> bool:
+            block: Any = ledger.node.rpc.call("eth_getBlockByNumber", log["blockNumber"], False)
+            return int(block["timestamp"], 16) <= ledger.time() - 30
+
+        return list(filter(is_old, found)) if method == "eth_getLogs" else found
+
+    rpc.after = after
+    if by_key:
+        solver.run("solver:submit", bounty, work)
+    else:
+        send(ledger, by_wallet(ledger, solver, bounty, work))
+    (sent,) = places(ledger, bounty)
+    for seconds in (0, 10):
+        ledger.advance_to(ledger.time() + seconds)
+        if by_key:
+            assert solver.run("solver:submit", bounty, work).last["tx_hash"] == sent
+        else:
+            late = by_wallet(ledger, solver, bounty, work, code=1)
+            assert (late.names, late.last["code"]) == (["submit.failed"], "transaction_unknown")
+    ledger.advance_to(ledger.time() + 31)
+    told = (solver.run("solver:submit", bounty, work) if by_key else by_wallet(ledger, solver, bounty, work)).last
+    assert (told["tx_hash"], places(ledger, bounty)) == (sent, [sent])

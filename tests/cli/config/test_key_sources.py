@@ -50,8 +50,8 @@ def opened(tmp_path: Path, sealed: dict[str, object]) -> dict[str, str]:
 
 
 def test_key__in_each_form__is_the_same_account(tmp_path: Path, opened: dict[str, str]) -> None:
-    file = private(tmp_path / "key", f"0x{KEY}\n")
-    for form in ({POSTER: KEY}, {f"{POSTER}_FILE": file}, opened):
+    file, marked = (private(tmp_path / name, f"{mark}0x{KEY}\n") for name, mark in (("key", ""), ("marked", "\ufeff")))
+    for form in ({POSTER: KEY}, {f"{POSTER}_FILE": file}, {f"{POSTER}_FILE": marked}, opened):
         assert local_signer(settings(form), POSTER).address == account_of(settings(form), POSTER) == OWNER
 
 

@@ -85,6 +85,7 @@ LOOKS = {
     "sub/id_ed25519": "x\n",
     "guardian-keys.json": "[]\n",
     "notes.txt": "-----BEGIN OPENSSH PRIVATE KEY-----\nx\n",
+    "marked.txt": "\ufeff-----BEGIN PRIVATE KEY-----\nx\n",
     "new.txt": "AGE-SECRET-KEY-PQ-1X\n",
     "age.txt": "# created: today\n# public key: age1\nAGE-SECRET-KEY-1X\n",
 }

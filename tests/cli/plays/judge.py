@@ -114,6 +114,8 @@ class Judge:
     """The commitment of what the Guardian opened under which number."""
     _heard: int = 0
     _offers: int = 0
+    _places: int = 0
+    """How often the Submissions that the chain has were recorded again, each in a later place."""
     _has_seen: bool = False
     """Whether an honest run has found what another machine funded; that was final before the play."""
 
@@ -148,6 +150,7 @@ class Judge:
             if each.server == "api":
                 self._key(each, forgers)
                 self._envelope(each, forgers)
+        self._place(words, forgers)
 
     def consider(self, forgers: set[By]) -> None:
         """What could be done now with all that left the client: whether the page can be paid twice.
@@ -267,6 +270,14 @@ class Judge:
                 self._find_unless_together("sealed work was sent that opens before the true reveal point", forgers)
             if content_key(self.world, envelope, self.world.operators_keys) is not None:
                 self._find_unless_together("sealed work was sent that the operator can open", forgers)
+
+    def _place(self, words: tuple[str, ...], forgers: set[By]) -> None:
+        """What is recorded keeps its place, unless the person or all that the client asks have it otherwise."""
+        found = [(one.bounty_id, one.solver, one.submission_commitment) for one in _submissions(self.world)]
+        before, self._places = self._places, len(found) - len(set(found))
+        if self._places > before and "--replace" not in words:
+            alone = {By.BOTH} if "--without-api" in words else forgers
+            self._find_unless_together("a recorded Submission was moved to a later place", alone)
 
     # ---------------------------------------------------------------- at the end
 

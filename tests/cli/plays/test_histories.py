@@ -388,6 +388,29 @@ def test_work_under_forged_terms_is_sealed_anew(world: World, act: str, how: str
     assert_nothing_found(world, history(act, hostile(how, by=by, kill=kill)))
 
 
+# -------------------------------------------------------------------- moved to a later place
+
+UNRECORDED = hostile(
+    "the receipt of a transaction: reverted",
+    "the Hub's log of Submissions: all hidden",
+    "the Submission on record: none",
+    "a transaction by its hash: unknown",
+)
+
+
+@pytest.mark.parametrize("first", [Run(), Run(kill=SENT)], ids=["reported", "killed"])
+def test_node_alone_moves_no_submission(world: World, first: Run) -> None:
+    """It shows a failure, and nothing of what is recorded, in one run after the other."""
+    assert_nothing_found(world, history("submit", first, UNRECORDED, UNRECORDED, UNRECORDED))
+
+
+@pytest.mark.parametrize("act", ["submit", "submit without the API"])
+@pytest.mark.parametrize("then", [Between.NOTHING, Between.REORG], ids=["kept", "dropped"])
+def test_late_logs_move_no_submission(world: World, act: str, then: Between) -> None:
+    late = hostile("the Hub's log of Submissions: half a minute late", then=then)
+    assert_nothing_found(world, history(act, late, late))
+
+
 # -------------------------------------------------------------------- success that is none
 
 SENDING = [

@@ -50,6 +50,13 @@ def test_ignored_files_are_listed_before_sealing(solver: Terminal, bounty: str, 
     assert solver.run("solver:submit", bounty, "work").last == ran.last
 
 
+def test_marked_ignore_file_keeps_its_first_line(api: ApiTwin, solver: Terminal, bounty: str, work: Path) -> None:
+    """Some editors write a byte order mark before UTF-8."""
+    tree(work, {".bountyignore": "\ufeffsecret.txt\n*.log\n", "secret.txt": "x", "a.log": "x"})
+    ran = solver.run("solver:submit", "--check", bounty, "work")
+    assert [one["path"] for one in ran.events if one["event"] == "submit.file"] == ["main.py", "src/b.py"]
+
+
 def test_check_shows_files_costs_and_times(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: Path
 ) -> None:

@@ -103,7 +103,11 @@ def test_capsule_for_fifteen_fits_the_envelope() -> None:
 def test_key_of_somebody_else_does_not_fit() -> None:
     refusal = _refusal(keyring=[identity("stranger")])
     assert refusal.failure is Failure.CAPSULE_NOT_FOR_THIS_KEY
-    assert "another Guardian" in refusal.next_action
+
+
+@pytest.mark.parametrize("failure", Failure)
+def test_no_way_out_asks_for_a_secret_key(failure: Failure) -> None:
+    assert "identity" not in SealedDataError(failure, "It does not open.").next_action
 
 
 def test_inner_file_with_a_passphrase_is_refused() -> None:

@@ -2,7 +2,10 @@
 
 import base64
 import hashlib
+import io
 import json
+import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,16 +13,18 @@ from typing import Any
 import pyrage
 import pytest
 from bounty_protocol.crypto import bls
-from bounty_protocol.crypto.age import decrypt_bytes
+from bounty_protocol.crypto.age import decrypt_bytes, encrypt_payload
+from bounty_protocol.crypto.age_header import Stanza
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_read import Unpacked, unpack
 from bounty_protocol.crypto.archive_write import comment_header, list_directory, tar_blocks
 from bounty_protocol.crypto.artifact import open_artifact
 from bounty_protocol.crypto.beacon import Beacon
-from bounty_protocol.crypto.beacon_info import BeaconInfo, chain_hash
+from bounty_protocol.crypto.beacon_info import QUICKNET, BeaconInfo, chain_hash
 from bounty_protocol.crypto.capsule import open_capsule
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.sealed_box import unwrap
+from bounty_protocol.crypto.timelock import timelock_decrypt
 from bounty_protocol.crypto.x25519 import Identity, parse_recipient
 from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.binding import parse_binding
@@ -34,6 +39,7 @@ from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.reading import read
+from py_arkworks_bls12381 import GT, Scalar
 
 from tests.vectors import build_documents, build_sealing
 from tests.vectors.files import HERE
@@ -229,6 +235,38 @@ def test_key_capsule__each_guardian__opens_it() -> None:
             expected=binding,
         )
         assert found.to_text() == value["content_identity"]
+
+
+def test_timelock_of_a_past_round_opens() -> None:
+    value = _load("timelock.json")
+    key, body = bytes.fromhex(value["key"]), bytes.fromhex(value["u"] + value["v"] + value["w"])
+    stanza, file = Stanza("tlock", (str(value["round"]), QUICKNET.chain_hash[2:]), body), io.BytesIO()
+    encrypt_payload([b"data"], file, [stanza], key, randomness=os.urandom)
+    beacon = Beacon(value["round"], bytes.fromhex(value["signature"]))
+    assert timelock_decrypt(file.getvalue(), beacon, QUICKNET) == b"data"
+
+
+PAIRINGS = {"cubed": 3, "inverted": -1, "py_ecc": -pow(3, -1, bls.ORDER)}
+"""Powers of the right pairing."""
+
+
+def _check_pairing(power: int) -> None:
+    """Run the check of docs/formats.md with the right pairing to some power."""
+    (code,) = re.findall(r"```python\n(.*?)```", (HERE.parents[1] / "docs/formats.md").read_text(), re.DOTALL)
+    scalar = Scalar.from_be_bytes((power % bls.ORDER).to_bytes(32, "big"))
+    other = code.replace("GT.pairing(", "pairing_of(")
+    assert other != code
+    exec(other, {"pairing_of": lambda left, right: GT.pairing(left * scalar, right)})  # noqa: S102  # the page's own words
+
+
+def test_check_of_a_pairing_passes_the_right_one() -> None:
+    _check_pairing(1)
+
+
+@pytest.mark.parametrize("power", PAIRINGS.values(), ids=PAIRINGS)
+def test_check_of_a_pairing_fails_another_one(power: int) -> None:
+    with pytest.raises(AssertionError):
+        _check_pairing(power)
 
 
 @pytest.mark.parametrize("case", _cases("key_capsule.json", "rejected"))

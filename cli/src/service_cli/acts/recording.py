@@ -1,33 +1,68 @@
 """A sealed Submission's place on chain: which one it may replace, and the call that records it.
 
 Each Solver has one active Submission in a bounty. What is recorded is never taken for granted: it is read from every
-endpoint, and a transaction counts only with its event.
+endpoint, and a transaction counts only with its event. A second transaction would move the Submission to a later place,
+so ``_still_counts`` decides whether there is one.
 """
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.domain.hub_events import SubmissionRecorded
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import ZERO_BYTES32, Bytes32, to_bytes
+from bounty_protocol.types import ZERO_BYTES32, BlockNumber, Bytes32, to_bytes
 
 from service_cli.acts.pipeline import Plan, was_given
 from service_cli.acts.submit_events import SubmittedWork, UnsentSubmission
+from service_cli.api import ApiClient
 from service_cli.chain.agreement import Fact, agreed
-from service_cli.chain.journal import Journal
+from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.outside import GIVEN
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
-from service_cli.chain.sender import require_after
+from service_cli.chain.sender import keep_looking, require_after
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import LocalSigner
+from service_cli.chain.times import latest_moment
 from service_cli.chain.transactions import ContractCall, Prospect, TransactionStep
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import watching
+from service_cli.ui.consent import require_consent
 from service_cli.ui.output import emit, say, warn
+from service_cli.ui.text import moment
 from service_cli.work.sealing import MADE, PREPARED, SEALED, SEALED_AT, Work, drop_former
 
 _PUT_IT_THERE: Final = "To replace it with this one, add --replace."
+_LAST_SECONDS: Final = 600
+"""Before the deadline: a person decides then, and nothing is waited for."""
+_POLL_SECONDS: Final = 1.0
+_ACTIVE_QUERY: Final = (
+    "query Active($bounty: String!, $solver: String!) {"
+    " submissions(where: {bounty_id: $bounty, solver_address: $solver}, first: 1) { submission_commitment } }"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _ActiveRow:
+    submission_commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class _ActiveRows:
+    submissions: tuple[_ActiveRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPlace:
+    """The block in which the event of a Submission was seen."""
+
+    submission_commitment: Bytes32
+    block_number: BlockNumber
+    block_hash: Bytes32
+
+
+_PLACE: Final = JournalEntry("recorded_place", RecordedPlace)
 
 
 def submit_call(work: Work, envelope: Envelope) -> ContractCall:
@@ -65,8 +100,7 @@ def require_place(
         return None
     if former == ZERO_BYTES32:
         kept = journal.get(SEALED)
-        is_sent = mine is None and kept is not None and _step(kept.commitment()).was_attempted(journal)
-        sent = kept.commitment() if kept is not None and is_sent else None
+        sent = kept.commitment() if mine is None and kept is not None and _was_out(kept.commitment(), journal) else None
         _require_expected(work, sent, in_place_of)
         return sent
     if commitment is not None and _step(commitment).was_attempted(journal):
@@ -104,7 +138,13 @@ def _exists(work: Work, former: Bytes32, what: str) -> CommandRefused:
 
 
 def recording(
-    work: Work, envelope: Envelope, journal: Journal, *, replace: bool = False, in_place_of: Bytes32 | None = None
+    work: Work,
+    api: ApiClient | None,
+    envelope: Envelope,
+    journal: Journal,
+    *,
+    replace: bool = False,
+    in_place_of: Bytes32 | None = None,
 ) -> Plan[SubmittedWork]:
     """Plan the call that records the Submission, or report that it is recorded already; refuse if it may not replace
     the other one.
@@ -118,29 +158,102 @@ def recording(
             "the new one counts from its own block"
         )
     proof = _recorded(work, commitment)
-    found, is_recorded = None, recorded == commitment
-    if is_recorded:
+    found, is_local = None, isinstance(work.session.signer, LocalSigner)
+    if recorded == commitment:
         say(f"Submission {commitment} is recorded already")
-    if isinstance(work.session.signer, LocalSigner) and step.was_attempted(journal):
+    if is_local and step.was_attempted(journal):
         pass  # an earlier run's transaction is looked for as it was signed
-    elif is_recorded:
+    elif recorded == commitment or _still_counts(work, api, call, commitment, journal, replace=replace):
         if (found := _in_log(work, commitment, journal)) is None:
             message = f"The Hub records your Submission {commitment}, but the endpoint's log does not show where."
             next_action = "Run the command again, or use another RPC endpoint."
             raise CommandFailed("transaction_unknown", message, next_action=next_action)
-    elif isinstance(work.session.signer, LocalSigner):
+    elif is_local:
         others = [_step(one).last_nonce(journal) for one in journal.get(MADE) or () if one != commitment]
         require_after(work.session, others, "another Submission of yours")
     else:
         _require_unsent(work, call, proof, commitment, journal)
 
+    def check_anew() -> None:
+        if _still_counts(work, api, call, commitment, journal, replace=replace):
+            message = f"Your Submission {commitment} is recorded; the endpoint did not show it for a while."
+            raise CommandFailed("transaction_unknown", message, next_action="Run the command again: it shows where.")
+
     def result(receipt: Receipt) -> SubmittedWork:
+        journal.note(_PLACE, RecordedPlace(commitment, receipt.block_number, receipt.block_hash))
         names = (work.bounty_id, work.solver, commitment, envelope.guardian_roster_hash)
         done = emit(SubmittedWork(receipt.tx_hash, receipt.block_number, *names), watching(work.bounty_id))
         drop_replaced(work, journal)
         return done
 
-    return Plan(call, proof, step, result, found, unsent_submission(work.chain, call))
+    return Plan(call, proof, step, result, found, unsent_submission(work.chain, call), check_anew)
+
+
+def _still_counts(
+    work: Work, api: ApiClient | None, call: ContractCall, commitment: Bytes32, journal: Journal, *, replace: bool
+) -> bool:
+    """Return whether a Submission that was sent before still counts, once that is plain; else ask the person.
+
+    1. What was never signed or given to a wallet does not count.
+    2. It counts if every endpoint shows it as active.
+    3. It may count while an endpoint has the block of its event, or while the API lists it as active: a reorg that
+       dropped it put another block there everywhere, and the API follows the chain within seconds.
+    4. Otherwise it is gone, and may be recorded anew.
+
+    What stays open for three minutes, or is open near the deadline, the person decides.
+    """
+    if not _was_out(commitment, journal) and not was_given(journal, call):
+        return False
+    place, deadline = _place(journal, commitment), work.state.bounty.submission_deadline
+
+    def look() -> bool | None:
+        if active(work) == commitment:
+            return True
+        return False if _holder(work, api, commitment, place) is None else None
+
+    if (counts := look()) is not None:
+        return counts
+    is_near = deadline - (now := latest_moment(work.chain)) <= _LAST_SECONDS
+    if not is_near:
+        say(f"not all sources show Submission {commitment}, which was sent before; waiting up to three minutes")
+        counts, _ = keep_looking(look, "nothing is sent meanwhile", _POLL_SECONDS)
+    if counts is not None or (holder := _holder(work, api, commitment, place)) is None:
+        return bool(counts)
+    message = (
+        f"{holder}, but {work.chain.named} does not show it as active. Recorded again, it counts only from a later "
+        f"block. Not recorded again before {moment(deadline, now)}, it does not count if it is lost."
+    )
+    later = "" if is_near else "Run the command again in a few minutes, or use another RPC endpoint. "
+    next_action = f"{later}To record it again although it may still count, add --replace."
+    refusal = CommandRefused("submission_exists", f"{message} Nothing was sent.", next_action=next_action)
+    require_consent(message, "record it again", refusal, is_given=replace)
+    return False
+
+
+def _holder(work: Work, api: ApiClient | None, commitment: Bytes32, place: RecordedPlace | None) -> str | None:
+    """Return the clause that names a source with a Submission that no endpoint shows as active; None if none has it."""
+    if place is not None:
+        for each in work.chain.everywhere:
+            if each.header(place.block_number).hash == place.block_hash:
+                named = f"T{each.named.removeprefix('t')}"
+                return f"{named} has block {place.block_number}, which recorded your Submission {commitment}"
+    if api is None:
+        return None
+    rows = api.query(_ActiveRows, _ACTIVE_QUERY, {"bounty": str(work.bounty_id), "solver": work.solver}, "/subgraph")
+    is_listed = any(row.submission_commitment == commitment for row in rows.submissions)
+    return f"{api.peer.named} lists your Submission {commitment}" if is_listed else None
+
+
+def _was_out(commitment: Bytes32, journal: Journal) -> bool:
+    """Return whether an earlier run signed the recording of this Submission, or saw it recorded."""
+    step = _step(commitment)
+    return journal.has(step.attempt.name, step.given_up.name) or _place(journal, commitment) is not None
+
+
+def _place(journal: Journal, commitment: Bytes32) -> RecordedPlace | None:
+    """Return where an earlier run saw this Submission recorded; None if it saw that of none or another one."""
+    place = journal.get(_PLACE)
+    return place if place is not None and place.submission_commitment == commitment else None
 
 
 def _require_unsent(

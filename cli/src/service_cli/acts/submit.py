@@ -141,7 +141,7 @@ def _prepare(
         and api is not None
         and journal.get(PREPARED) == earlier.commitment() == recorded
     ):  # recorded, uploaded and prepared: a wallet outside has nothing left to sign
-        return recording(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
+        return recording(work, api, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
     is_decided = options.replace or options.in_place_of is not None
     if former is not None and earlier is None and not is_decided:  # what was sealed was decided on before that
         _confirm_replacing(work, former, journal)
@@ -170,7 +170,8 @@ def _prepare(
     else:
         with _hint_without_api():
             _upload_and_prepare(work, api, envelope, journal)
-    return recording(work, envelope, journal, replace=options.replace, in_place_of=options.in_place_of)
+    with _hint_without_api():
+        return recording(work, api, envelope, journal, replace=options.replace, in_place_of=options.in_place_of)
 
 
 def _find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
@@ -228,7 +229,7 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Jo
         next_action = f"Nothing can be changed. If the storage lost the recorded work, give a Guardian {copy}."
         raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
     say(f"the bounty has accepted no Submissions {since}; your Submission {recorded} is recorded")
-    plan = recording(work, envelope, journal)
+    plan = recording(work, api, envelope, journal)
     done = send_or_give(work.session, plan, journal, "")
     if api is None:
         _print_kept(work, envelope, journal)

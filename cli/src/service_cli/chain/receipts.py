@@ -32,6 +32,7 @@ class Receipt:
 
     tx_hash: Bytes32
     block_number: BlockNumber
+    block_hash: Bytes32
     events: tuple[HubEvent, ...]
     succeeded: bool = True
     topics: tuple[Topics, ...] = ()
@@ -63,7 +64,7 @@ class ExpectedEvent(Generic[E]):
         receipt = None
         for log, event in self.found(chain, start):
             if isinstance(event, HubEvent):
-                receipt = Receipt(log.tx_hash, log.block_number, (event,), topics=(log.topics,))
+                receipt = Receipt(log.tx_hash, log.block_number, log.block_hash, (event,), topics=(log.topics,))
         return receipt
 
     def proven_by(self, receipt: Receipt) -> bool:
@@ -82,9 +83,9 @@ def receipt_call(tx_hash: Bytes32) -> Call:
     return "eth_getTransactionReceipt", [tx_hash]
 
 
-def claimed_receipt(chain: ChainClient, tx_hash: Bytes32) -> tuple[Receipt, Bytes32] | None:
-    """Return the receipt of this transaction and the hash of its block, of which nothing says yet that the chain holds
-    it; None while there is no receipt.
+def claimed_receipt(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
+    """Return the receipt of this transaction, of whose block nothing says yet that the chain holds it; None while there
+    is no receipt.
     """
     with chain_errors():
         if (answer := chain.rpc.answer(receipt_call(tx_hash))) is None:
@@ -97,16 +98,15 @@ def claimed_receipt(chain: ChainClient, tx_hash: Bytes32) -> tuple[Receipt, Byte
             log for log in map(parse_log, logs if isinstance(logs, list) else []) if log.address == chain.hub.address
         ]
         number, is_success = block_number(fields.get("blockNumber")), quantity(fields.get("status")) == 1
-        receipt = Receipt(tx_hash, number, tuple(map(decode_log, own)), is_success, tuple(log.topics for log in own))
-        return receipt, hash_of(fields.get("blockHash"))
+        block_hash, topics = hash_of(fields.get("blockHash")), tuple(log.topics for log in own)
+        return Receipt(tx_hash, number, block_hash, tuple(map(decode_log, own)), is_success, topics)
 
 
 def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
     """Return the receipt, if it is this transaction's and its block is part of the chain."""
-    if (found := claimed_receipt(chain, tx_hash)) is None:
-        return None
-    receipt, block_hash = found
-    return receipt if chain.header(receipt.block_number).hash == block_hash else None
+    receipt = claimed_receipt(chain, tx_hash)
+    is_held = receipt is not None and chain.header(receipt.block_number).hash == receipt.block_hash
+    return receipt if is_held else None
 
 
 def _has(topics: Topics, wanted: Topics) -> bool:

@@ -270,13 +270,12 @@ class _Sending:
         Its block and ``head`` are read once more, together, after the receipt.
         """
         for tx_hash in self.attempt.hashes:
-            found = claimed_receipt(asked, tx_hash)
-            if found is None or self._lacks_event(found[0]):
+            receipt = claimed_receipt(asked, tx_hash)
+            if receipt is None or self._lacks_event(receipt):
                 continue
-            receipt, block_hash = found
             held = self.chain.ask(header_call(receipt.block_number), header_call(head.number))
             block = held.header(receipt.block_number)
-            if block.hash == block_hash:
+            if block.hash == receipt.block_hash:
                 return receipt, is_part(held, head) and is_settled(self.chain, block, head)
         return None
 

@@ -83,8 +83,9 @@ class ContractCall:
     def is_repeatable(self) -> bool:
         """Whether mining it twice does no more than once: the Hub refuses the second, or it sets the same allowance.
 
-        A creation by allowance is not: the Hub accepts it as often as the allowance permits."""
-        return self.function != "createBounty"
+        A creation by allowance is not: the Hub accepts it as often as the allowance permits. Nor is a Submission: the
+        second one moves it to a later place."""
+        return self.function not in {"createBounty", "submit"}
 
     def target(self, chain: ChainClient) -> Address:
         return chain.settings.escrow_token() if self.function == "approve" else chain.hub.address

@@ -46,10 +46,16 @@ def claim(bounty_id: BountyId | None, claimant_address: Address | None, everythi
     settings = load_deployment(CHAIN)
     from service_cli.acts.claims import claim as claim_one
     from service_cli.acts.claims import claimant
-    from service_cli.chain.outside import external_signer
+    from service_cli.chain.outside import ExternalSigner
+    from service_cli.chain.signer import Signer
+    from service_cli.config.env_consent import tell_meant
 
-    wallet = None if claimant_address is None else external_signer(settings, claimant_address)
-    signer = wallet or claimant(settings)
+    signer: Signer
+    if claimant_address is not None:
+        tell_meant(settings)
+        signer = ExternalSigner(claimant_address)
+    else:
+        signer = claimant(settings)
     if bounty_id is not None:
         claim_one(settings, bounty_id, signer)
         return

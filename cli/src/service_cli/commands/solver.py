@@ -35,9 +35,10 @@ def solver_submit(
     Only ciphertext leaves this machine. Nobody can read it before the reveal point. If the command was interrupted, run
     it again: it continues with the same sealed bytes and shows what is recorded. A changed directory is a new
     Submission, which counts from its own, later block. It replaces your earlier one after you confirm at a terminal, or
-    with --replace; one made on another machine is replaced only with --replace. While the API is down, --without-api
-    records the same commitment; the page's terms are then not compared. After the deadline the command shows what is
-    recorded, and uploads those bytes again if the storage lost them.
+    with --replace; one made on another machine is replaced only with --replace. One that an endpoint hides is recorded
+    again, in a later place, only after the same. While the API is down, --without-api records the same commitment; the
+    page's terms are then not compared. After the deadline the command shows what is recorded, and uploads those bytes
+    again if the storage lost them.
 
     Files named in .bountyignore at the top of the directory (same rules as .gitignore) are left out and listed. Files
     that look like secrets (.env, .git, *.pem, a private key) are sealed only after you confirm at a terminal, or with

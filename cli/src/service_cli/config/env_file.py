@@ -18,8 +18,6 @@ _KEY_NAME = re.compile(r"SERVICE_\w*PRIVATE_KEYS?(?:_JSON)?")
 
 
 _OWN: Final = re.compile(r"^[^\S\r\n]*(?:export[^\S\r\n]+)?['\"]?SERVICE_", re.MULTILINE)
-_MARK: Final = "\ufeff"
-"""What some editors write before text in UTF-8."""
 _BLANKS: Final = re.compile(r"[^\S\r\n]{64,}")
 
 
@@ -45,8 +43,7 @@ def read_env_file(path: Path) -> EnvFile | None:
     from dotenv.parser import parse_stream  # takes a while, and most runs have no such file
 
     values: dict[str, str] = {}
-    lines = text.removeprefix(_MARK)
-    for binding in parse_stream(StringIO(_BLANKS.sub(" " * 64, lines))):  # it takes square time over blanks
+    for binding in parse_stream(StringIO(_BLANKS.sub(" " * 64, text))):  # it takes square time over blanks
         name, value, own = binding.key or "", binding.value, _OWN.search(binding.original.string)
         if own is None or not (binding.error or name.startswith("SERVICE_")):
             continue

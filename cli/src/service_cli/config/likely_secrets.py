@@ -2,6 +2,7 @@
 
 import os
 import re
+from codecs import BOM_UTF8
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -30,9 +31,10 @@ def like_a_secret(directory: Path, name: str) -> str | None:
             return "/".join(parts[:depth])
     try:
         with open(directory / name, "rb", opener=_unfollowed) as file:
-            lines = [line.strip() for line in file.read(BEGIN_BYTES).splitlines()]
+            begin = file.read(BEGIN_BYTES).removeprefix(BOM_UTF8)
     except OSError:  # sealing it reports why
         return None
+    lines = map(bytes.strip, begin.splitlines())
     first = next((line for line in lines if line and not line.startswith(b"#")), b"")  # age-keygen begins with comments
     return name if _KEY_LINE.match(first) else None
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import Bytes32, to_bytes
@@ -26,6 +26,7 @@ from tests.cli.plays.forgeries.answers import (
 from tests.cli.plays.forgeries.makers import both, fields, fixed, moved, only, route
 from tests.cli.plays.forgeries.subject import BY_ANY, BY_NODE, Forger, subject
 from tests.cli.plays.world import DAYS, World
+from tests.cli.servers import Params
 
 # -------------------------------------------------------------------- logs
 
@@ -75,6 +76,18 @@ def earlier_submission(world: World, act: Act) -> Answers:
         return [*logs, hub_log(block, world.hub_address, "SubmissionRecorded", values, index=9)]
 
     return listed(change)
+
+
+def half_a_minute_late(world: World, _act: Act) -> Answers:
+    """A balancer of which one node has no logs of the last half minute."""
+
+    def altered(method: str, _params: Params, result: Any) -> Any:
+        if method != "eth_getLogs":
+            return result
+        newest = world.ledger.time() - 30
+        return [log for log in result if int(world.block(log["blockNumber"])["timestamp"], 16) <= newest]
+
+    return Answers(altered=altered)
 
 
 def paid_before(world: World, act: Act) -> Answers:
@@ -171,6 +184,7 @@ SUBJECTS: Final = (
             "in another order": exchanged(in_the_place_of),
             "of the other Solver": exchanged(with_the_commitment_of),
             "an earlier one invented": earlier_submission,
+            "half a minute late": half_a_minute_late,
         },
         bears_on=(Fact.NUMBER, Fact.DONE),
     ),

@@ -14,10 +14,12 @@ from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
 SCHEME_ID: Final = "bls-unchained-g1-rfc9380"
 SIGNATURE_BYTES: Final = 48
 PUBLIC_KEY_BYTES: Final = 96
+ORDER: Final = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
+"""Of the groups."""
 DOMAIN: Final = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_"
 _GENERATOR: Final = G2Point()
 _MINUS_GENERATOR: Final = -G2Point()
-_PAIRING_OF_GENERATORS: Final = "300e47c99502f3af33ad2080847d528cabd90365a90ab98bc174565c27928591"
+PAIRING_OF_GENERATORS: Final = "300e47c99502f3af33ad2080847d528cabd90365a90ab98bc174565c27928591"
 
 
 def round_message(number: int) -> bytes:
@@ -74,5 +76,5 @@ def pairing_bytes(left: G1Point, right: G2Point) -> bytes:
     return bytes.fromhex(str(GT.pairing(left, right)))[::-1]
 
 
-if hashlib.sha256(pairing_bytes(G1Point(), _GENERATOR)).hexdigest() != _PAIRING_OF_GENERATORS:
+if hashlib.sha256(pairing_bytes(G1Point(), _GENERATOR)).hexdigest() != PAIRING_OF_GENERATORS:
     raise ImportError("py-arkworks-bls12381 writes GT in a byte order other than the one known to match tlock")

@@ -42,8 +42,8 @@ class Failure(StrEnum):
 
 
 _EVIDENCE: Final = (
-    "The sealed data is at fault, not this machine: describe it in the Verdict. If another Guardian could open it, "
-    "ask for the identity; it is checked against the envelope's content_public_key."
+    "The sealed data is at fault, not this machine: describe it in the Verdict. "
+    "Ask first whether another Guardian could open it."
 )
 _REFETCH: Final = (
     "Fetch the bytes again, from another source if this happens again; compare their digest with the envelope."
@@ -57,7 +57,7 @@ _NEXT_ACTION: Final[dict[Failure, str]] = {
     Failure.BEACON_UNAVAILABLE: "Try again, or name other relays in SERVICE_BEACON_URLS.",
     Failure.CAPSULE_NOT_FOR_THIS_KEY: (
         "Add retired encryption keys to the keyring and try again. If only one Guardian's stanza fails, that is no "
-        "reason to reject a Submission: ask another Guardian of the roster for the identity."
+        "reason to reject a Submission: leave it to the Guardians who can open it."
     ),
     Failure.ARCHIVE_REFUSED: "Change the directory as the message describes and seal it again.",
     Failure.OUTPUT_REFUSED: "Choose an output directory that does not exist yet, with space for the files.",

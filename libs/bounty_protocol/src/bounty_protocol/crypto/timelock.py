@@ -25,7 +25,6 @@ from bounty_protocol.crypto.x25519 import Randomness
 from bounty_protocol.types import Bytes32
 
 _KIND: Final = "tlock"
-_ORDER: Final = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 _ROUND: Final = re.compile("[1-9][0-9]{0,18}")
 _CHAIN: Final = re.compile("[0-9a-f]{64}")
 
@@ -115,7 +114,7 @@ def _scalar(sigma: bytes, file_key: bytes) -> Scalar:
     seed = hashlib.sha256(b"IBE-H3" + sigma + file_key).digest()
     hashes = (hashlib.sha256(counter.to_bytes(2, "little") + seed).digest() for counter in range(1, 65_535))
     shifted = (bytes([digest[0] >> 1]) + digest[1:] for digest in hashes)
-    return next(Scalar.from_be_bytes(each) for each in shifted if int.from_bytes(each, "big") < _ORDER)
+    return next(Scalar.from_be_bytes(each) for each in shifted if int.from_bytes(each, "big") < bls.ORDER)
 
 
 def _mask(pairing: bytes) -> bytes:
