@@ -12,9 +12,9 @@ from local_stack.postgres import PostgresServer
 from local_stack.process import Child
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from service_common.db import engine as module
-from service_common.db.engine import check_database, make_engine, reading, single, writing
+from service_common.db.engine import check_database, make_engine, reading, require_primary, single, writing
 from service_common.db.errors import DatabaseUnavailable
-from service_common.jobs import connect
+from service_common.jobs import connect, locked
 from sqlalchemy import text
 from sqlalchemy.exc import InternalError
 from structlog.testing import capture_logs
@@ -89,10 +89,32 @@ def test_failover__to_a_standby_behind_the_same_name(server: PostgresServer) -> 
             assert connection.execute(text("SELECT pg_backend_pid()")).scalar_one() != reader  # the pool was emptied
     with pytest.raises(DatabaseUnavailable, match="standby"):
         check_database(engine)
+    check_database(engine, may_be_standby=True)
+    for wait_seconds in (0.0, 0.5):
+        with pytest.raises(DatabaseUnavailable, match="standby"), locked(engine, "a-lock", wait_seconds):
+            pass
+    with reading(engine) as connection, pytest.raises(DatabaseUnavailable, match="standby"):
+        require_primary(connection)
     standby.promote()
     check_database(engine)
     with writing(engine) as connection:
         connection.execute(text("INSERT INTO copied VALUES (2)"))
+    engine.dispose()
+
+
+def test_pool_that_only_reads_leaves_a_standby(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name led to one for a while, and nothing it does is refused there."""
+    standby = server.standby("stale")
+    engine = make_engine(standby.url(), application="test", pool_size=1)
+    with reading(engine) as connection:
+        former = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+    standby.promote()
+    with reading(engine) as connection:
+        assert connection.execute(text("SELECT pg_backend_pid()")).scalar_one() == former
+    monkeypatch.setattr(engine.pool, "_recycle", 0)  # as after RENEWED_AFTER_SECONDS
+    with reading(engine) as connection:
+        assert connection.execute(text("SELECT pg_backend_pid()")).scalar_one() != former
+        require_primary(connection)
     engine.dispose()
 
 

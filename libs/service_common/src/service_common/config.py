@@ -42,6 +42,13 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+def parse_switch(text: str) -> bool:
+    """Parse ``on`` or ``off``."""
+    if text not in {"on", "off"}:
+        raise ValueError("on or off")
+    return text == "on"
+
+
 def within(least: int, most: int) -> Callable[[str], int]:
     """Return a parser of whole numbers from ``least`` to ``most``."""
 

@@ -48,7 +48,10 @@ TICK_SECONDS: Final = 1.0
 BEGIN_SECONDS: Final = 5
 """For how long a job that left its queue may not hold its lock yet."""
 FAILURE_SECONDS: Final = 60
-_TAKE: Final = text("SELECT pg_try_advisory_lock(hashtextextended(:name, 1))")
+_TAKE: Final = text(
+    "SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_try_advisory_lock(hashtextextended(:name, 1)) END"
+)
+"""Null at a standby, whose locks exclude nobody."""
 _GIVE_BACK: Final = text("SELECT pg_advisory_unlock(hashtextextended(:name, 1))")
 JOB_SECONDS: Final = Histogram(
     "service_job_seconds",
@@ -170,8 +173,10 @@ def locked(engine: Engine, name: str, wait_seconds: float = 0.0) -> Iterator[boo
     """Hold the advisory lock of a name, within a database, on a separate connection; yields whether it is held."""
     key, ends = {"name": name}, time.monotonic() + wait_seconds
     with single(engine) as connection:
-        while not (held := bool(connection.execute(_TAKE, key).scalar_one())) and time.monotonic() < ends:
+        while (held := connection.execute(_TAKE, key).scalar_one()) is False and time.monotonic() < ends:
             time.sleep(0.02)
+        if held is None:
+            raise DatabaseUnavailable("the database is a standby")
         try:
             yield held
         finally:

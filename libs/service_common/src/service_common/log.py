@@ -7,6 +7,7 @@ Callers never log bodies, signatures, keys, RPC addresses or the WSGI environ.
 import io
 import logging
 import sys
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Final
 
@@ -25,13 +26,19 @@ def parse_level(text: str) -> int:
 
 
 class _Stderr(io.StringIO):
-    """The present ``sys.stderr`` when a line is written: who captures it puts another in its place, and closes that."""
+    """The present ``sys.stderr`` when a line is written: who captures it puts another in its place, and closes that.
+
+    A line that cannot be written, as on a full disk, is dropped: whoever logs goes on.
+    """
 
     def write(self, text: str) -> int:
-        return sys.stderr.write(text)
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+        return len(text)
 
     def flush(self) -> None:
-        sys.stderr.flush()
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
 
 
 def configure(service: str, level: int = logging.INFO) -> None:

@@ -9,7 +9,7 @@ from bounty_protocol.types import ChainId, parse_decimal
 from service_common.budgets import Budget
 from service_common.chain.settings import ChainSettings, parse_urls, read_chain_settings
 from service_common.common_settings import read_database_url, read_log_level, read_redis_url
-from service_common.config import EnvironmentReader, parse_count
+from service_common.config import EnvironmentReader, parse_count, parse_switch
 from service_common.web.callers import CallerBudgets
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
@@ -139,7 +139,7 @@ def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) ->
         ),
         takes_publications=reader.optional(
             "SERVICE_PUBLICATIONS",
-            _parse_switch,
+            parse_switch,
             True,
             "whether challenge pages are checked and published here; `off` for a Hub that is being left "
             "([keys](keys.md#leave-a-hub-for-another))",
@@ -198,9 +198,3 @@ def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRe
         genesis_time=None,
         period_seconds=None,
     )
-
-
-def _parse_switch(text: str) -> bool:
-    if text not in {"on", "off"}:
-        raise ValueError("on or off")
-    return text == "on"

@@ -19,6 +19,9 @@ serve_probes(
     host=_config.web.host,
     port=_config.web.port,
     internal_port=_config.web.internal_port,
-    checks={"database": lambda: check_database(_engine), "chain": lambda: _config.chain.check(_rpc)},
+    checks={
+        "database": lambda: check_database(_engine, may_be_standby=_config.pages.may_be_standby),
+        "chain": lambda: _config.chain.check(_rpc),
+    },
 )
 freeze_start()

@@ -23,6 +23,9 @@ from service_common.log import get_logger
 
 STATEMENT_TIMEOUT_MS: Final = 10_000
 CHECKED_AFTER_SECONDS: Final = 1.0
+RENEWED_AFTER_SECONDS: Final = 20
+"""How old a connection may be: during a failover a name leads to another server, also for a pool that only reads."""
+_STANDBY: Final = "is_standby"
 ANSWER_SECONDS: Final = STATEMENT_TIMEOUT_MS / 1000 + 2
 """How long the client waits by its own clock: a server that hangs cannot keep the statement's limit."""
 LIMITED_SECONDS: Final = int(ANSWER_SECONDS)
@@ -77,6 +80,7 @@ def make_engine(
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
+        pool_recycle=RENEWED_AFTER_SECONDS,
         hide_parameters=True,
         connect_args={
             "application_name": application,
@@ -90,9 +94,25 @@ def make_engine(
     def connect(_dialect: object, _record: object, arguments: Any, options: Any) -> psycopg.Connection[Any]:
         return connection_type.connect(*arguments, **options)
 
+    _note_standbys(engine)
     _check_idle_connections(engine)
     _leave_read_only_servers(engine)
     return engine
+
+
+def _note_standbys(engine: Engine) -> None:
+    """Ask each new connection whether its server is a standby, which may be behind."""
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: psycopg.Connection[Any], record: ConnectionPoolEntry) -> None:
+        ((record.info[_STANDBY],),) = connection.execute("SELECT pg_is_in_recovery()").fetchall()
+        connection.rollback()
+
+
+def require_primary(connection: Connection) -> None:
+    """Raise ``DatabaseUnavailable`` at a standby: what it shows may be old, and authorizes nothing."""
+    if connection.info[_STANDBY]:
+        raise DatabaseUnavailable("the database is a standby")
 
 
 def _check_idle_connections(engine: Engine) -> None:
@@ -187,10 +207,10 @@ def _log(error: Exception) -> None:
     log.warning("database unavailable", reason=str(reason).strip()[:500])
 
 
-def check_database(engine: Engine) -> None:
-    """Return if the database answers and is not a standby, which accepts no writes; for readiness."""
+def check_database(engine: Engine, *, may_be_standby: bool = False) -> None:
+    """Return if the database answers, and is no standby where it should not be one; for readiness."""
     with reading(engine) as connection:
         is_standby = connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one()
-    if is_standby:
+    if is_standby and not may_be_standby:
         engine.dispose()  # new connections find the server that its name leads to by now
         raise DatabaseUnavailable("the database is a standby")

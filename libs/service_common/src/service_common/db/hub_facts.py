@@ -20,7 +20,7 @@ from bounty_protocol.types import Address, BountyId, ChainId
 from sqlalchemy import Connection, Engine
 
 from service_common.chain.settings import ChainSettings
-from service_common.db.engine import reading
+from service_common.db.engine import reading, require_primary
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import (
     Head,
@@ -100,7 +100,7 @@ class FactSource:
 
 def unreadable() -> ServiceError:
     """Return the error for a database that does not answer."""
-    return ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state cannot be read at the moment.")
+    return ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state cannot be read at the moment.", retry_after=5)
 
 
 def require_pinned(bounty: Bounty, roster: Roster | None) -> Roster:
@@ -120,6 +120,7 @@ class HubFacts:
 
     def bounty(self, bounty_id: BountyId) -> Bounty:
         """Return a bounty whose creation is finalized. Its ending may not be: ``ending`` checks that."""
+        require_primary(self.connection)
         bounty = read_bounty(self.connection, bounty_id)
         if bounty is None:
             raise self.source.no_such_bounty(self.head)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, parse_switch
 from service_common.web.settings import parse_origin
 
 
@@ -15,6 +15,8 @@ class PageSettings:
     """A block explorer with the paths ``/address/…`` and ``/tx/…``; without one nothing is linked."""
     security_contact: str | None
     """Whom to tell of a weakness; without one ``security.txt`` is not there."""
+    may_be_standby: bool
+    """Whether a process that answers only pages may read a standby on purpose."""
 
 
 def read_page_settings(reader: EnvironmentReader) -> PageSettings:
@@ -33,6 +35,12 @@ def read_page_settings(reader: EnvironmentReader) -> PageSettings:
             None,
             "whom to tell of a weakness, such as `mailto:security@bounties.example`, for `/.well-known/security.txt`",
             shown="none: there is no such file",
+        ),
+        may_be_standby=reader.optional(
+            "SERVICE_PAGES_STANDBY",
+            parse_switch,
+            False,
+            "`on` if the pods `pages` are to read a standby of the database: they are ready at one then",
         ),
     )
 
