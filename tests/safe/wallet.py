@@ -51,9 +51,15 @@ class SafeWallet:
         """The same over a digest."""
         return self._signed("SafeMessage", [("message", "bytes")], {"message": digest}, owners)
 
-    def execute(self, payer: Wallet, to: str, data: bytes) -> TxReceipt:
-        """Have the Safe call ``to``; raises unless the call itself succeeds."""
-        values = [to, 0, data, 0, 0, 0, 0, NOBODY, NOBODY]
+    def sign_on_chain(self, w3: Web3, payer: Wallet, digest: bytes) -> None:
+        """Have the Safe note that it signs a digest: an empty signature then counts."""
+        modules = ensure_npm_package(Path(__file__).parent)
+        library = deploy(w3, payer, _artifact(modules, "libraries/SignMessageLib.sol/SignMessageLib.json"))
+        self.execute(payer, library.address, library.encode("signMessage", digest), operation=1)
+
+    def execute(self, payer: Wallet, to: str, data: bytes, *, operation: int = 0) -> TxReceipt:
+        """Have the Safe call ``to``, or its code (``operation`` 1); raises unless the call itself succeeds."""
+        values = [Web3.to_checksum_address(to), 0, data, operation, 0, 0, 0, NOBODY, NOBODY]
         nonce = self.contract.call("nonce")
         message = dict(zip((name for name, _ in _TRANSACTION), [*values, nonce], strict=True))
         signatures = self._signed("SafeTx", list(_TRANSACTION), message, ())

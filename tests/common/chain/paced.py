@@ -29,6 +29,8 @@ class PacedChain(Rpc):
         self.lag = [0] * endpoints
         self.calls: list[str] = []
         self.reorganized_from: int | None = None
+        self.liar: int | None = None
+        """The place of an endpoint that is wrong about every hash."""
 
     def bounded(self, **_options: object) -> Rpc:
         return self
@@ -41,7 +43,10 @@ class PacedChain(Rpc):
         if len(calls) > self.largest_batch:
             return [RpcRefused(-32600, "batch too large")] * len(calls)
         self.calls += [method for method, _ in calls]
-        return [self._answer(self.height - self.lag[endpoint.place - 1], params) for _, params in calls]
+        answers = [self._answer(self.height - self.lag[endpoint.place - 1], params) for _, params in calls]
+        if endpoint.place == self.liar:
+            answers = [{**each, "hash": block_hash(7)} if isinstance(each, dict) else each for each in answers]
+        return answers
 
     def _answer(self, height: int, params: Sequence[object]) -> object:
         if not isinstance(params[0], str):

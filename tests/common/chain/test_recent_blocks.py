@@ -141,6 +141,28 @@ def test_endpoints__each_in_turn_behind__refuse_nobody(turn: int, lag: int, bloc
         service.chain.clock.sleep(0.7)
 
 
+@pytest.mark.parametrize("liar", [1, 2, 3])
+def test_one_endpoint_of_three_that_lies_blames_nobody(liar: int) -> None:
+    service = make(2.0, endpoints=3)
+    service.chain.liar = liar
+    honest = PacedChain(service.chain.clock, 2.0)
+    for _ in range(30):
+        good = signed(honest)
+        assert service.receive(good) is None
+        service.chain.clock.sleep(1.1)
+        assert service.receive(over(good.block_number, block_hash(0))) is Reason.NOT_CANONICAL
+        service.chain.clock.sleep(1.1)
+
+
+def test_two_endpoints_that_differ_blame_nobody() -> None:
+    service = make(2.0, endpoints=2)
+    service.chain.liar = 1
+    good = signed(PacedChain(service.chain.clock, 2.0))
+    for _ in range(2):  # the second within the second in which blocks are compared
+        with pytest.raises(ChainUnavailable):
+            service.receive(good)
+
+
 def test_reorg_at_one_block_replaces_all() -> None:
     service = make()
     chain = service.chain

@@ -40,3 +40,11 @@ def test_safe_that_is_not_there_is_verified(node: AnvilServer, payer: Wallet) ->
     assert verify(node, account(safe), wrapped).signer == account(safe)
     assert is_refused(node, account(safe), signature)
     assert is_refused(node, account(safe), w.wrapper(Address(safe.factory), safe.creation, signature[:65]))
+
+
+def test_safe_that_signed_on_chain_sends_no_signature(node: AnvilServer, payer: Wallet) -> None:
+    safe = make_safe(node.w3, payer)
+    assert is_refused(node, account(safe), b"")
+    safe.sign_on_chain(node.w3, payer, DIGEST)
+    assert verify(node, account(safe), b"").signer == account(safe)
+    assert is_refused(node, Address(payer.address), b"")

@@ -15,7 +15,7 @@ from bounty_protocol.types import Address, BlockNumber, Bytes32, parse_address, 
 
 SCHEME: Final = "Service-Approval"
 MAX_HEADER_LENGTH: Final = 16 * 1024
-_HEX: Final = re.compile(r"0x(?:[0-9a-fA-F]{2})+")
+_HEX: Final = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class ApprovalHeader:
 
     address: Address
     signature: bytes
+    """Empty for a contract that knows on chain what its owners signed, such as a Safe."""
     block_number: BlockNumber
     block_hash: Bytes32
 

@@ -2,8 +2,9 @@
 
 A request costs the first endpoint at most two calls: the newest header, read at most once a second in a process, and
 the named block, which is kept while it is fresh. If that endpoint lacks the block, each of several is asked for it once
-more. A block that is known to be too old, or is far ahead of the newest, costs no call. ``ChainUnavailable`` passes
-through: an unreachable chain is never an answer. Thread-safe.
+more; if it shows another hash than the request names, two of several have to agree before anybody is refused. A block
+that is known to be too old, or is far ahead of the newest, costs no call. ``ChainUnavailable`` passes through: an
+unreachable chain is never an answer. Thread-safe.
 """
 
 from collections.abc import Sequence
@@ -37,6 +38,8 @@ class RecentBlocks:
         self._newest: Header | None = None
         self._read_at = self._failed_at = self._compared_at = float("-inf")
         self._fresh: dict[BlockNumber, Header] = {}
+        self._agreed: set[BlockNumber] = set()
+        """Those of the fresh blocks that two endpoints have shown."""
         self._first_fresh = BlockNumber(0)
         self._lowest_absent, self._absent_at = BlockNumber(0), float("-inf")
         self._lock, self._reading = Lock(), Lock()
@@ -53,9 +56,9 @@ class RecentBlocks:
         newest = self._newest_beside(number)
         if number < self._first_fresh:  # as the two headers showed
             return _TOO_OLD
-        block = self._fresh.get(number)
-        if block is None or (block is kept and block.hash != named and self._may_compare()):
-            block = self._read(number, newest)
+        block = self._fresh.get(number) or self._read(number, newest)
+        if block is not None and block.hash != named:
+            block = self._compared(block, newest, is_kept=block is kept)
         if block is None and number <= newest.number:
             raise ChainUnavailable("no RPC endpoint shows a block older than its newest one")
         return None if block is None else CanonicalBlock(block.hash, newest.time - block.time)
@@ -96,6 +99,7 @@ class RecentBlocks:
         if stale:
             self._first_fresh = BlockNumber(max(self._first_fresh, *stale) + 1)
             self._fresh = {number: block for number, block in self._fresh.items() if number not in stale}
+            self._agreed -= set(stale)
 
     def _read(self, number: BlockNumber, newest: Header) -> Header | None:
         """Read one block from the first endpoint that has it; None if no endpoint has."""
@@ -106,14 +110,34 @@ class RecentBlocks:
         if block is None and len(self._rpc.endpoints.all) > 1:
             answers = self._rpc.of_each([header_call(number)])
             block = next((parse_header(answer) for (answer,) in answers if isinstance(answer, dict)), None)
+        return self._cached(block, number, newest)
+
+    def _cached(self, block: Header | None, number: BlockNumber, newest: Header) -> Header | None:
         with self._lock:
             if block is None:
                 self._lowest_absent, self._absent_at = number, self._clock.monotonic()
                 return None
             if (kept := self._fresh.get(number)) is not None and kept.hash != block.hash:
-                self._fresh.clear()  # the chain was reorganized
+                self._fresh.clear()  # the chain was reorganized, or an endpoint was wrong
+                self._agreed.clear()
             self._keep(newest, block)
         return block
+
+    def _compared(self, block: Header, newest: Header, *, is_kept: bool) -> Header | None:
+        """Read a block again of which a request names another hash: the chain was reorganized, or one of several
+        endpoints is wrong about it. A made-up hash costs a call of each endpoint, at most once a second.
+        """
+        if len(self._rpc.endpoints.all) == 1:
+            return self._read(block.number, newest) if is_kept and self._may_compare() else block
+        if not self._may_compare():
+            if block.number not in self._agreed:
+                raise ChainUnavailable("the RPC endpoints are being compared")
+            return block
+        (agreed,) = self._ask([block.number], self._rpc.pair)
+        found = self._cached(agreed, block.number, newest)
+        with self._lock:
+            self._agreed.add(block.number)
+        return found
 
     def _may_compare(self) -> bool:
         """Return whether a cached block may be read again now: a request may name any hash."""
@@ -123,9 +147,9 @@ class RecentBlocks:
             self._compared_at = self._clock.monotonic()
             return True
 
-    def _ask(self, wanted: Sequence[BlockNumber | str]) -> list[Header | None]:
-        """Return a header for each number or tag, from the first endpoint that shows them; None for a number that it
-        does not have."""
+    def _ask(self, wanted: Sequence[BlockNumber | str], quorum: int = 1) -> list[Header | None]:
+        """Return a header for each number or tag, as that many endpoints show them; None for a number that they do not
+        have."""
 
         def ask(one: OneEndpoint) -> list[Header | None]:
             answers = one.batch([header_call(each) for each in wanted])
@@ -137,4 +161,4 @@ class RecentBlocks:
                     raise ChainUnavailable("an RPC endpoint returned a block other than the one requested")
             return headers
 
-        return self._rpc.agreed(ask, 1)
+        return self._rpc.agreed(ask, quorum)
