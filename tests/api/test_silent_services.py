@@ -101,6 +101,14 @@ def test_refusal_of_delivery_counts_there_alone(service: Service) -> None:
     assert failed() == before + 1, "nobody is there"
 
 
+def test_head_of_a_forwarded_read_has_its_length(service: Service) -> None:
+    key = {"delivery_public_key": "0x" + "1f" * 32, "key_id": "0x" + "0" * 16, "algorithm": "x25519-sealed-box"}
+    with Server(lambda _: as_json(key)) as inner:
+        client = checked_client(app_of(service, delivery_url=inner.url))
+        read, stated = client.get("/api/deployment/delivery-key"), client.head("/api/deployment/delivery-key")
+    assert (stated.status_code, stated.headers["Content-Length"]) == (200, str(len(read.data)))
+
+
 def test_one_address_has_two_reads_at_delivery(service: Service, silence: Silence) -> None:
     app = app_of(service, delivery_url=f"http://{HOST}:{silence.port}")
     with ThreadPoolExecutor(MAX_READS_OF_NETWORK) as pool:

@@ -48,8 +48,9 @@ class Forwarder:
         headers["X-Correlation-Id"] = correlation_id.get()
         query = request.query_string.decode("latin-1")
         url = self._origin + request.path + (f"?{query}" if query else "")
+        method = "GET" if request.method == "HEAD" else request.method  # the length that a HEAD states is its body's
         try:
-            answer = self._http.exchange(request.method, url, most_bytes=_MAX_ANSWER, body=body, headers=headers)
+            answer = self._http.exchange(method, url, most_bytes=_MAX_ANSWER, body=body, headers=headers)
         except AnswerRefused as error:
             raise ServiceError("delivery_unavailable", "The delivery service gave no usable answer.") from error
         except urllib3.exceptions.HTTPError as error:
