@@ -140,7 +140,10 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
         address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         daemon_threads = True
 
-    server = InternalServer((host, port), InternalHandler)
+    try:
+        server = InternalServer((host, port), InternalHandler)
+    except OSError as error:
+        sys.exit(f"cannot listen at the internal port {port} of {host}: {error.strerror}")
     Thread(target=server.serve_forever, name="internal-port", daemon=True).start()
     return server
 
@@ -153,7 +156,8 @@ def _silent(checks: Mapping[str, BoundedCall[object]]) -> tuple[str, ...]:
         try:
             answer.result(max(0.0, ends - time.monotonic()))
         except Exception as error:  # noqa: BLE001  # any error of a dependency's library: it does not answer
-            own = type(error).__module__.startswith("service_")  # a library's message may hold an address
+            # A library's message may hold an address.
+            own = type(error).__module__.startswith(("service_", "bounty_protocol."))
             reason = {"reason": str(error)} if own else {}
             log.warning("dependency does not answer", dependency=name, error=type(error).__name__, **reason)
             found.append(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from bounty_protocol import web_address
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
-from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
 from service_common.config import EnvironmentReader
@@ -35,11 +35,18 @@ class ChainSettings:
         return Rpc(self.rpc_urls)
 
     def check(self, rpc: Rpc) -> None:
-        """Return if the endpoints serve this chain and hold this Hub; for readiness."""
-        if quantity(rpc.call("eth_chainId")) != self.chain_id:
-            raise ChainUnavailable("the RPC endpoint serves a chain other than SERVICE_CHAIN_ID")
-        if rpc.call("eth_getCode", self.hub_address, "latest") in {"0x", None}:
-            raise ChainUnavailable("there is no contract at SERVICE_HUB_ADDRESS")
+        """Return if the endpoints serve this chain and hold this Hub; ``ChainUnavailable`` says why not."""
+        try:
+            if quantity(rpc.call("eth_chainId")) != self.chain_id:
+                raise ChainUnavailable("the RPC endpoint serves a chain other than SERVICE_CHAIN_ID")
+            if rpc.call("eth_getCode", self.hub_address, "latest") in {"0x", None}:
+                raise ChainUnavailable("there is no contract at SERVICE_HUB_ADDRESS")
+        except RpcRefused as refusal:  # its own words may repeat the endpoint's key
+            raise ChainUnavailable(f"an RPC endpoint refuses to answer (error {refusal.code})") from None
+        except ChainUnavailable as error:
+            if error.cause is None or error.limited:
+                raise
+            raise ChainUnavailable(f"no RPC endpoint answers; the last one: {error.cause}") from None
 
 
 def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
