@@ -70,11 +70,11 @@ class Follower:
 
     def _forget(self) -> None:
         """Delete the unfinal part."""
-        self._settled: Bytes32 | None = None
+        self._explained_root: Bytes32 | None = None
         """The storage root that the copied logs explain."""
-        self._explained = True
-        """Whether the next look that finds nothing may settle the root."""
-        self._unsettled_since: float | None = None
+        self._may_explain = True
+        """Whether the next look that finds nothing may explain the root."""
+        self._unexplained_since: float | None = None
         self._look_end: Header | None = None
 
     def step(self) -> bool:
@@ -159,9 +159,9 @@ class Follower:
         if is_behind and not self._is_shorter_chain():
             return
         is_same = fact is None or glimpse.fact_hash == fact.hash
-        is_settled = glimpse.root is not None and glimpse.root == self._settled and not self._is_history
-        if is_same and is_settled and not is_behind:
-            self._unsettled_since = None
+        is_explained = glimpse.root is not None and glimpse.root == self._explained_root and not self._is_history
+        if is_same and is_explained and not is_behind:
+            self._unexplained_since = None
             self._apply(position, CopyChange(newest=glimpse.newest))
             return
         self._look(position, glimpse, shorter=is_behind)
@@ -184,7 +184,7 @@ class Follower:
             changed, end = self._replace(position, glimpse, first, last, shorter=shorter)
         if self._is_history:
             self._check_history(end)
-        self._settle(glimpse.root, changed=changed)
+        self._accept_root(glimpse.root, changed=changed)
 
     def _replace(
         self, position: Position, glimpse: Glimpse, first: BlockNumber, last: BlockNumber, *, shorter: bool
@@ -210,20 +210,20 @@ class Follower:
             return final
         return end.number if self._chain.header(end.number).hash == end.hash else final
 
-    def _settle(self, root: Bytes32 | None, *, changed: bool) -> None:
+    def _accept_root(self, root: Bytes32 | None, *, changed: bool) -> None:
         """Accept the root after a poll that finds nothing new, if it follows one that found logs. A root may come from
         another moment than the logs, or from another node of the same endpoint."""
         now = self._monotonic()
         if changed:
-            self._explained, self._unsettled_since = True, None
-        elif self._explained or root is None:
-            self._settled, self._explained = root, root is None
+            self._may_explain, self._unexplained_since = True, None
+        elif self._may_explain or root is None:
+            self._explained_root, self._may_explain = root, root is None
         else:
-            self._unsettled_since = self._unsettled_since or now
+            self._unexplained_since = self._unexplained_since or now
             self._chain.distrust()
-            if now - self._unsettled_since >= UNEXPLAINED_SECONDS:
+            if now - self._unexplained_since >= UNEXPLAINED_SECONDS:
                 log.warning("no log explains the Hub's storage root", root=root)
-                self._settled, self._unsettled_since = root, None
+                self._explained_root, self._unexplained_since = root, None
 
     def _difference(
         self, position: Position, found: LogRange, first: BlockNumber, *, shorter: bool = False
