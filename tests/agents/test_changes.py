@@ -134,6 +134,20 @@ def test_sent_plan_is_settled_whatever_the_policy(
     assert stage.ledger.nonce(found.case.account) == before + 1
 
 
+def test_verdict_beside_a_waiting_one_has_no_plan(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(judge, policy_for(stage))
+    home, before = found.case.home, stage.rpc.sent()
+    stage.rpc.lose_first_transaction()
+    with monkeypatch.context() as patched:
+        patched.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        assert home.run(*found.case.words, code=1).last["code"] == "transaction_pending"
+    with pytest.raises(Refused) as refused:
+        found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons="Another.\n", none_valid=True)
+    assert (refused.value.code, stage.rpc.sent()) == ("verdict_already_recorded", before + 1)
+
+
 @pytest.mark.parametrize(
     "other", [{"chain_id": 84532}, {"hub_address": "0x" + "11" * 20}, {"account": "0x" + "11" * 20}]
 )
