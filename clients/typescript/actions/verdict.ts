@@ -16,6 +16,8 @@ import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
 
 const MAX_BYTES = 256 * 1024;
+/** In every language of the pages, as in the client. */
+const YES = "yes";
 
 /** What the Hub holds of a Guardian on a bounty: the kind, of which 0 is none, the Solver and the Submission. */
 type Held = readonly [kind: number, solver: Address, submission: Hex];
@@ -47,8 +49,11 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
   const { named, reasons } = await decided(context, bounty, listing, earlier);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
+  const unseen = await unopened(context, bounty, named, listing);
+  const asked = named === undefined ? t`Type ${YES} to record it unopened` : t`Type ${YES} to award it unopened`;
+  if (unseen.length > 0) await consented(stage, unseen, asked);
   const facts: Fact[] = [
-    ...(await unopened(context, bounty, named, listing)),
+    ...unseen,
     [t`Your Verdict`, named === undefined ? t`no valid Submission` : t`awards ${submissionName(named)}`],
     ...(named === undefined ? [] : [[t`The Submission`, t`${named.commitment} of ${named.solver}`] as const]),
   ];
@@ -161,6 +166,19 @@ async function unopened(
   if (count === 0) return [];
   const text = t`${counted(count, "Submission")} that you are about to judge. A Verdict that decides the bounty cannot be changed.`;
   return [[t`Never opened in this browser`, text, "warning"]];
+}
+
+/** Has a person type the same yes as `service-cli guardian:verdict` asks for, so that nobody judges unseen work by mistake. */
+async function consented(stage: Stage, unseen: readonly Fact[], label: string): Promise<void> {
+  const warned = factList(unseen, "proofs warned");
+  warned.id = "unopened";
+  const typed = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", "aria-describedby": warned.id });
+  await stage.ask(t`Work that you did not open`, [warned, labelled(label, typed)], t`Continue`, () => {
+    if (typed.value.trim() === YES) return;
+    throw new ServiceError("work_not_opened", t`This work was not opened in this browser. Nothing was signed.`, {
+      nextAction: t`Press Not now and open it, or type ${YES} if you judged it elsewhere.`,
+    });
+  });
 }
 
 /** Writes the Verdict as docs/formats.md has it; addresses and commitments are quoted, so that YAML keeps them. */
