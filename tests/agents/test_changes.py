@@ -37,7 +37,9 @@ def test_edited_plan_is_not_carried_out(scene: MakeScene, stage: Stage, other: d
     found = scene(judge, policy_for(stage))
     with pytest.raises(Refused):
         found.agent.call("open_work", bounty_id=found.bounty_id)
-    plan = found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons="None holds: tests fail.\n")
+    plan = found.agent.call(
+        "prepare_verdict", bounty_id=found.bounty_id, reasons="None holds: tests fail.\n", none_valid=True
+    )
     file = _kept(found, plan["plan_id"])
     plan_file = json.loads(file.read_text())
     file.write_text(json.dumps(plan_file | {"request": plan_file["request"] | other}))
@@ -130,6 +132,20 @@ def test_sent_plan_is_settled_whatever_the_policy(
     lowered = found.agent.started_with(policy=policy_for(stage, **nothing))
     assert lowered.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
     assert stage.ledger.nonce(found.case.account) == before + 1
+
+
+def test_verdict_beside_a_waiting_one_has_no_plan(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(judge, policy_for(stage))
+    home, before = found.case.home, stage.rpc.sent()
+    stage.rpc.lose_first_transaction()
+    with monkeypatch.context() as patched:
+        patched.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        assert home.run(*found.case.words, code=1).last["code"] == "transaction_pending"
+    with pytest.raises(Refused) as refused:
+        found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons="Another.\n", none_valid=True)
+    assert (refused.value.code, stage.rpc.sent()) == ("verdict_already_recorded", before + 1)
 
 
 @pytest.mark.parametrize(

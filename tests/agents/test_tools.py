@@ -130,7 +130,9 @@ def test_guardian_by_a_policy_opens_and_judges(scene: MakeScene, stage: Stage) -
         "bounty_id": opening.bounty_id, "was_there": False,
     }  # fmt: skip
     judging = scene(judge, policy_for(stage))
-    plan = judging.agent.call("prepare_verdict", bounty_id=judging.bounty_id, reasons="None holds: tests fail.\n")
+    plan = judging.agent.call(
+        "prepare_verdict", bounty_id=judging.bounty_id, reasons="None holds: tests fail.\n", none_valid=True
+    )
     for tool, arguments, code in (
         ("carry_out", {"plan_id": plan["plan_id"]}, "work_not_opened"),
         ("open_work", {"bounty_id": judging.bounty_id}, "submissions_not_opened"),  # the twin has no such bytes
@@ -181,7 +183,7 @@ def test_opened_work_is_the_winners_unless_judged(scene: MakeScene, stage: Stage
 
 @pytest.mark.parametrize(("of", "tool", "arguments"), [
     (fund, "prepare_funding", {"path": "page.md"}),
-    (judge, "prepare_verdict", {"reasons": "None holds: tests fail.\n"}),
+    (judge, "prepare_verdict", {"reasons": "None holds: tests fail.\n", "none_valid": True}),
 ])  # fmt: skip
 def test_without_a_policy_the_pages_are_named(
     scene: MakeScene, stage: Stage, of: Callable[[Stage], Case], tool: str, arguments: dict[str, object]

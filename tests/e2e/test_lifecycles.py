@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.rpc import RpcRefused
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, same_files
 from local_stack.contract import Wallet
@@ -269,3 +271,13 @@ def test_silent_roster_is_settled_by_anyone(cast: Cast, stage: Stage) -> None:
     record = record_of(cast, bounty)
     assert (record["outcome"], record["settlement_reason"]) == ("no_valid_submission", "guardians_silent")
     audited(cast, bounty)
+
+
+@pytest.mark.usefixtures("stage")
+def test_chain_keeps_the_states_that_are_read(cast: Cast) -> None:
+    """Each state has the hash of every block: 600 of them took 2 GB of this machine in an hour."""
+    rpc = cast.stack.anvil.rpc
+    head, final = (header_at(rpc, tag).number for tag in ("latest", "finalized"))
+    assert rpc.call("eth_getBalance", cast.address("poster"), hex(final - 20)) != "0x0"
+    with pytest.raises(RpcRefused):
+        rpc.call("eth_getBalance", cast.address("poster"), hex(head - 150))

@@ -29,6 +29,7 @@ from tests.cli.lies import Tell, listen
 from tests.cli.plays.facts import Fact
 from tests.cli.servers import Params, RpcProxy, Server
 from tests.e2e.wallet_acts import (
+    AWARD_UNOPENED,
     GO_ON,
     LONG,
     SEND,
@@ -253,7 +254,11 @@ class Theatre:
         self._count += 1
         bounty, work = self.bounties.judged()
         reasons = {"text": f"Every criterion holds, time {self._count}."}
-        fields: dict[str, Mapping[str, object]] = {work.commitment: {"tick": True}, "Reasons": reasons}
+        fields: dict[str, Mapping[str, object]] = {
+            work.commitment: {"tick": True},
+            "Reasons": reasons,
+            AWARD_UNOPENED: {"text": "yes"},
+        }
         buttons = ("Judge", GO_ON, SIGN, SEND, AGAIN)
         act = Act("guardian-1", path_of(bounty), buttons, fields, ("Your Verdict is recorded",))
 

@@ -25,7 +25,7 @@ from local_stack.contract import Wallet, wait_for
 
 from tests.cli.lies import lie_at
 from tests.cli.servers import Reply, Request, Server
-from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of, short_of, work_label
+from tests.e2e.wallet_acts import AWARD_UNOPENED, SEND, SIGN, forward, path_of, short_of, work_label
 from tests.e2e.wallet_pages import begin_claim, choose_keys, closed, opened, wallet_of
 from tests.pages.driver import Browser, Page, TestWallet
 from tests.raw_server import raw_server
@@ -525,8 +525,14 @@ def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
     page.wait("Your Verdict")
     page.do("tick", label=work_label(cast, 2, played.winner.address))
     page.press("Continue")
-    if name != "guardian-1":
+    if name != "guardian-1":  # who opened it is not asked
         page.wait("Never opened in this browser")
+        page.check()
+        page.fill(AWARD_UNOPENED, "Yes, of course")
+        page.press("Continue")
+        page.wait_alert("This work was not opened in this browser. Nothing was signed.")
+        page.fill(AWARD_UNOPENED, "yes")
+        page.press("Continue")
     assert f"# Reasons of {name}\n\nEvery criterion holds." in page.wait("Publish your reasons")
     page.press(SIGN)
     shown = page.wait("Record the Verdict on the chain")
@@ -538,7 +544,7 @@ def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
         page.wait("Deliver the key")
         page.wait("Claim 0.25 tUSDC")
         assert "Judge this bounty" not in page.text("#acting")
-    assert page.presses() == 4
+    assert page.presses() == (4 if name == "guardian-1" else 6)
     closed(page)
     if name == "guardian-1":  # a reorg may take it, and another one may take its place
         page = opened(cast, browser, name, played.path)

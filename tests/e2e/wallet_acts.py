@@ -27,6 +27,7 @@ SIGN: Final = "Sign with the wallet"
 SEND: Final = "Send with the wallet"
 GO_ON: Final = "Continue"
 SAVED: Final = "Save the work"
+AWARD_UNOPENED: Final = "Type yes to award it unopened"
 
 FORWARDED: Final[tuple[str, ...]] = ("authorization", "content-type")
 """What the API reads of a request's headers."""
@@ -206,6 +207,7 @@ def judge(bounties: Bounties) -> Act:
     fields: dict[str, Mapping[str, object]] = {
         work.commitment: {"tick": True},
         "Reasons": {"text": "Every criterion holds."},
+        AWARD_UNOPENED: {"text": "yes"},
     }
     return Act("guardian-1", path_of(bounty), ("Judge", GO_ON, SIGN, SEND), fields)
 

@@ -24,6 +24,9 @@ EVERY_PAGE = (
 )  # fmt: skip
 
 
+FEEDS = ("/feed.atom", "/bounties/1/feed.atom", f"/people/{POSTER}/feed.atom")
+
+
 ACTING_PAGES = ("/bounties/1", "/guardians", "/publish")
 
 
@@ -443,12 +446,38 @@ def test_cut_off_path_leads_on(pages: Pages, path: str, place: str) -> None:
     assert (answer.status_code, answer.headers["Location"]) == (301, place)
 
 
-@pytest.mark.parametrize("path", EVERY_PAGE)
-def test_query__nobody_knows__is_refused_everywhere(pages: Pages, path: str) -> None:
+@pytest.mark.parametrize("path", [*EVERY_PAGE, *FEEDS])
+def test_shared_link_is_the_same_page_kept_once(pages: Pages, path: str) -> None:
+    """Who shares a link adds names of their own."""
     pages.ledger.add()
-    assert pages.get(path).status_code == 200
+    pages.clock.step = 0.0
+    answer = pages.get(path)
+    made = list[str]()
+    event.listen(pages.resources.engine, "begin", lambda _: made.append("BEGIN"))
     join = "&" if "?" in path else "?"
-    assert pages.get(f"{path}{join}utm_source=x").status_code == 400
+    for added in ("utm_source=x", "fbclid=%C3%A9&ref=", "&ref", "show%00=all"):
+        shared = pages.client.get(f"{path}{join}{added}")
+        assert (shared.status_code, shared.data, made) == (200, answer.data, [])
+
+
+@pytest.mark.parametrize("path", ["/?show=all&ref=1&show=all", "/?sho%77=all&show=", "/find?q=1&utm_source=x&q=2"])
+def test_known_name__given_twice__is_refused(pages: Pages, path: str) -> None:
+    assert pages.get(path).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/api/status", "/api/bounties", "/api/bounties/1", "/api/bounties?accepting=true"])
+def test_unknown_name_is_refused_to_programs(pages: Pages, path: str) -> None:
+    pages.ledger.add()
+    assert pages.get(f"{path}{'&' if '?' in path else '?'}utm_source=x").status_code == 400
+
+
+def test_unknown_name_is_in_no_redirect(pages: Pages) -> None:
+    for path, place in (
+        ("/?show=&utm_source=x&search=a", "/?search=a"),
+        ("/bounties?ref=x", "/"),
+        ("/find?q=7&ref=x", "/bounties/7"),
+    ):
+        assert pages.get(path).headers["Location"] == place
 
 
 @pytest.mark.parametrize("path", [*EVERY_PAGE, "/nothing", "/feed.atom"])

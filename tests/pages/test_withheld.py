@@ -87,7 +87,7 @@ def test_withheld_list_names_each_kind(pages: Pages) -> None:
     assert 'href="/withheld?after=100"' in found
     assert f"/people/{POSTER}" in text_of(pages, "/withheld?after=100")
     assert pages.get("/withheld?after=x").status_code == 404
-    assert pages.get("/withheld?before=1").status_code == 400
+    assert pages.get("/withheld?after=1&after=1").status_code == 400
 
 
 def test_report_address_is_on_every_page() -> None:

@@ -294,7 +294,7 @@ class Client:
         self, bounty_id: BountyId, submission: str, directory: Path, *, original_names: bool = False
     ) -> OpenedSubmission:
         """Open the Submission whose commitment begins with these 16 or more digits."""
-        choice = CommitmentBeginning.parse(submission)
+        choice = _beginning(submission)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return open_one(settings, bounty_id, choice, directory, None, original_names=original_names)
 
@@ -393,4 +393,13 @@ def _done(found: object, kind: type[R]) -> R:
 
 
 def _choice(winner: Named) -> Choice | None:
-    return CommitmentBeginning.parse(winner) if isinstance(winner, str) else winner
+    return _beginning(winner) if isinstance(winner, str) else winner
+
+
+def _beginning(submission: str) -> CommitmentBeginning:
+    """Parse the first digits of a commitment; refuse anything else."""
+    try:
+        return CommitmentBeginning.parse(submission)
+    except ValueError as error:
+        next_action = "Name the Submission as its directory is named, such as 0xf0abebe67af0486f."
+        raise Refused("invalid_request", f"A Submission is named by {error}.", next_action=next_action) from None

@@ -15,6 +15,8 @@ import type { Offer } from "./view.js";
 import type { Recorded } from "./witnesses.js";
 
 const MAX_BYTES = 256 * 1024;
+/** As in the client. */
+const YES = "yes";
 
 /** What the Hub holds of a Guardian on a bounty: the kind, of which 0 is none, the Solver and the Submission. */
 type Held = readonly [kind: number, solver: Address, submission: Hex];
@@ -46,8 +48,11 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
   const { named, reasons } = await decided(context, bounty, listing, earlier);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
+  const unseen = await unopened(context, bounty, named, listing);
+  const asked = named === undefined ? `Type ${YES} to record it unopened` : `Type ${YES} to award it unopened`;
+  if (unseen.length > 0) await consented(stage, unseen, asked);
   const facts: Fact[] = [
-    ...(await unopened(context, bounty, named, listing)),
+    ...unseen,
     ["Your Verdict", named === undefined ? "no valid Submission" : `awards ${submissionName(named)}`],
     ...(named === undefined ? [] : [["The Submission", `${named.commitment} of ${named.solver}`] as const]),
   ];
@@ -160,6 +165,19 @@ async function unopened(
   if (count === 0) return [];
   const text = `${counted(count, "Submission")} that you are about to judge. A Verdict that decides the bounty cannot be changed.`;
   return [["Never opened in this browser", text, "warning"]];
+}
+
+/** Has a person type the same yes as `service-cli guardian:verdict` asks for, so that nobody judges unseen work by mistake. */
+async function consented(stage: Stage, unseen: readonly Fact[], label: string): Promise<void> {
+  const warned = factList(unseen, "proofs warned");
+  warned.id = "unopened";
+  const typed = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", "aria-describedby": warned.id });
+  await stage.ask("Work that you did not open", [warned, labelled(label, typed)], "Continue", () => {
+    if (typed.value.trim() === YES) return;
+    throw new ServiceError("work_not_opened", "This work was not opened in this browser. Nothing was signed.", {
+      nextAction: `Press Not now and open it, or type ${YES} if you judged it elsewhere.`,
+    });
+  });
 }
 
 /** Writes the Verdict as docs/formats.md has it; addresses and commitments are quoted, so that YAML keeps them. */

@@ -26,6 +26,8 @@ from local_stack.runtime import Runtime, running
 from local_stack.services import MIGRATE, MIGRATOR, ROLES, SERVICES, ServiceProcess
 
 DATABASE: Final = "bounty"
+_STATES_BELOW_FINALITY: Final = 50
+"""Those of ten seconds: the delivery service asks about a block that the index found final some seconds ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ def _bring_up(
     settings: StackSettings, runtime: Runtime, files: EnvironmentFiles | None, say: Callable[[str], None]
 ) -> Stack:
     # 1. Servers, each ready before the next. The runtime owns them: leaving this statement stops nothing.
+    slots = max(1, round(settings.finality_seconds / anvil.BLOCK_SECONDS / 2))
     say("starting PostgreSQL, Valkey, the EVM node, the beacon and the object storage")
     with (
         postgres.start(runtime) as database,
@@ -154,9 +157,9 @@ def _bring_up(
         anvil.start(
             runtime,
             mining="interval",
-            slots_in_an_epoch=max(1, round(settings.finality_seconds / anvil.BLOCK_SECONDS / 2)),
+            slots_in_an_epoch=slots,
             durable=True,
-            kept_states=600,
+            kept_states=2 * slots + _STATES_BELOW_FINALITY,
         ) as chain,
         beacon.start(runtime) as drand,
         gcs.start(runtime) as storage,

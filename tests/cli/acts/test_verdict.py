@@ -1,12 +1,13 @@
 """Verdicts: published, read back, recorded once, replaced only on request; and reasons written in an editor."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BountyId, Bytes32, bytes32
-from service_cli import Client
+from service_cli import Client, Failed, Refused
 from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
@@ -190,6 +191,24 @@ def test_verdict_beside_a_waiting_one_needs_replace(
     sent = rpc.sent()
     again = home.run(*words, verdict_body(home), code=1).last
     assert (again["code"], rpc.sent()) == ("verdict_already_recorded", sent)
+
+
+def test_preview_beside_a_waiting_verdict_refuses(
+    rpc: RpcProxy, judging: tuple[Terminal, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a preview allows the act allows: one gave a plan with its gas, which the command refused."""
+    home, bounty = judging
+    client = Client(dict(home.environment), state_directory=home.home / "state/service-cli")
+    rpc.lose_first_transaction()
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        with pytest.raises(Failed) as failed:
+            client.record_verdict(BountyId(int(bounty)), "It prints 1.\n", None, unopened=True)
+    assert failed.value.code == "transaction_pending"
+    for judged in (client.preview_verdict, partial(client.record_verdict, unopened=True)):
+        with pytest.raises(Refused) as refused:
+            judged(BountyId(int(bounty)), OTHER, None)
+        assert (refused.value.code, rpc.sent()) == ("verdict_already_recorded", 1)
 
 
 def test_verdict_beside_another_machines_waits(

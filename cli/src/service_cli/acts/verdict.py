@@ -150,8 +150,7 @@ def preview_verdict(
     session = Session(ChainClient(settings), signer)
     chain, account = session.chain, session.account
     verdict = _written(session, bounty_id, choice, body)
-    require_judging(chain, verdict.state)
-    refuse_second(chain, bounty_id, account)
+    _require_alone(session, verdict, verdict.state, VerdictOptions())
     gas_cost = Prospect.read(chain, account, verdict.call()).cost()
     named = verdict.named
     return VerdictPreview(

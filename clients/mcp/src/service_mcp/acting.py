@@ -91,11 +91,13 @@ class Acting:
         self,
         bounty_id: Id,
         reasons: Annotated[str, Field(description="Markdown, published for good", max_length=100_000)],
-        submission: Annotated[
-            str | None, Field(description="The winner's directory's name; null: none is valid")
-        ] = None,
+        submission: Annotated[str | None, Field(description="The winner's directory's name")] = None,
+        none_valid: Annotated[bool, Field(description="Instead of a winner: no Submission is valid")] = False,
     ) -> Plan:
         """Plan to record a Guardian's Verdict. Open the work first."""
+        if (submission is None) is not none_valid:
+            next_action = "Give submission for an award, or none_valid=true if no Submission is valid."
+            raise Refused("invalid_request", "A Verdict has one outcome of the two.", next_action=next_action)
         return self._prepared(Request("verdict", bounty_id, text=reasons, submission=submission))
 
     def prepare_claim(self, bounty_id: Id) -> Plan:

@@ -12,7 +12,7 @@ from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.shorthand import read_amount
 from bounty_protocol.types import BountyId, parse_address
 from bounty_protocol.wire.values import Finality
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from service_cli.client import Client, Refused
 from service_cli.queries.overview import page_of
 from service_cli.ui.text import withheld_text
@@ -27,7 +27,18 @@ if TYPE_CHECKING:
     from bounty_protocol.wire.deployment import Deployment
 
 SEEN_SECONDS = 30 * 86_400
-Id = Annotated[int, Field(ge=1, lt=2**63)]
+MOST_EXACT: Final = 2**53
+"""The greatest whole number that every reader of JSON keeps as it is."""
+Id = Annotated[int, Field(ge=1, le=MOST_EXACT)]
+
+
+def _in_tokens(amount: object) -> object:
+    """Return a whole number as the text of as many tokens: models write a number where a text is asked for."""
+    is_whole = isinstance(amount, int) and not isinstance(amount, bool) and abs(amount) <= MOST_EXACT
+    return f"{amount}.00" if is_whole else amount
+
+
+Amount = Annotated[str, BeforeValidator(_in_tokens)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,7 @@ class Reading:
         self,
         search: str | None = None,
         accepting: bool = True,
-        min_award: Annotated[str | None, Field(description="In tokens, such as 25.00")] = None,
+        min_award: Annotated[Amount | None, Field(description="In tokens, such as 25.00")] = None,
         sort: Literal["newest", "deadline", "award"] = "newest",
         limit: Annotated[int, Field(ge=1, le=50)] = 20,
     ) -> answers.FoundBounties:

@@ -6,17 +6,20 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, Literal, ParamSpec, TypeVar, get_origin
 
 from bounty_protocol.domain.readable import readable
-from bounty_protocol.errors import PROBLEMS, ServiceError
+from bounty_protocol.errors import MAX_ISSUE_PATH, PROBLEMS, Issue, ServiceError
 from bounty_protocol.types import Address
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 from mcp_types import Tool as ListedTool
-from mcp_types import ToolAnnotations
+from pydantic import ValidationError, create_model
 from service_cli import __version__
-from service_cli.client import Client, Failed
+from service_cli.client import Client, Failed, Refused
 from service_cli.config.environment import Environment
 from service_cli.config.settings import load_settings
 from service_cli.work.template import template
@@ -51,6 +54,8 @@ ACTING: Final[Mapping[str, tuple[ToolAnnotations, frozenset[Role]]]] = {
 }
 """Each tool that acts: how it is annotated, and the roles that have it."""
 _MOST_LETTERS: Final = 2_000
+_OF_ARGUMENTS: Final = {"extra_forbidden": "the tool has no such argument", "missing": "it is needed"}
+Extra = Literal["ignore", "forbid"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +72,32 @@ class Options:
     limits: Limits = OF_ONE_PERSON
 
 
+class _Arguments(FuncMetadata):
+    """Arguments as they were given: the SDK would make None of the text ``null``."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Read as JSON only the text of a list, which is how some clients write one."""
+        lists = {name for name, field in self.arg_model.model_fields.items() if get_origin(field.annotation) is list}
+        return data | super().pre_parse_json({name: data[name] for name in lists & data.keys()})
+
+
 class _Server(MCPServer):
-    """Tools with short schemas: a model reads the whole list in each conversation."""
+    """Tools with short schemas, since a model reads the whole list in each conversation, and with refusals that are
+    one JSON object.
+    """
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            raise
+        except ToolError as error:  # with the SDK's words before the cause's
+            cause = error.__cause__
+            if isinstance(cause, ValidationError):
+                cause = _tool_error(_bad_arguments(name, cause))
+            raise (cause if isinstance(cause, ToolError) else error) from None
 
     async def list_tools(self) -> list[ListedTool]:
         found = await super().list_tools()
@@ -83,10 +112,7 @@ def make_server(options: Options) -> MCPServer:
     work_dir = None if options.work_dir is None else WorkDir.of(options.work_dir)
     reader = client()
     reading = Reading(reader, work_dir, options.limits)
-    server = _Server("service-mcp", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
-    for name in READING:
-        server.add_tool(_refusing(getattr(reading, name)), name=name, annotations=_READ)
-    _add_resources(server, reader)
+    tools = [_tool(getattr(reading, name), name, _READ, extra="ignore") for name in READING]
     if options.roles:
         if work_dir is None:
             raise ValueError("a server that acts has a work dir")
@@ -99,8 +125,20 @@ def make_server(options: Options) -> MCPServer:
         acting.require_own_keys(options.roles)
         for name, (annotations, roles) in ACTING.items():
             if roles & options.roles:
-                server.add_tool(_refusing(getattr(acting, name)), name=name, annotations=annotations)
+                tools.append(_tool(getattr(acting, name), name, annotations, extra="forbid"))
+    server = _Server("service-mcp", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", tools=tools)
+    _add_resources(server, reader)
     return server
+
+
+def _tool(call: Callable[..., object], name: str, annotations: ToolAnnotations, *, extra: Extra) -> Tool:
+    """Return a tool as the SDK makes it, but for its arguments: what it does with unknown ones is ``extra``."""
+    tool = Tool.from_function(_refusing(call), name=name, annotations=annotations)
+    given = tool.fn_metadata.arg_model
+    arguments = create_model(given.__name__, __base__=given, __cls_kwargs__={"extra": extra})
+    tool.fn_metadata = _Arguments(**{**dict(tool.fn_metadata), "arg_model": arguments})
+    tool.parameters = arguments.model_json_schema(by_alias=True)
+    return tool
 
 
 def _add_resources(server: MCPServer, client: Client) -> None:
@@ -127,12 +165,29 @@ def _refusing(tool: Callable[P, T]) -> Callable[P, T]:
             return tool(*arguments, **named)
         except ServiceError as error:
             raise _tool_error(error) from error
+        except UnicodeEncodeError as error:  # JSON can write half of a pair of surrogates
+            next_action = "Take it out, and call again."
+            refused = Refused("invalid_request", "A text holds half a character.", next_action=next_action)
+            raise _tool_error(refused) from error
         except OSError as error:  # such as a full disk; of the network the client tells in its own words
             message = f"This machine could not read or write a file: {error.strerror or type(error).__name__}."
             next_action = "Make room there, or have your person look; then call again: nothing is done twice."
             raise _tool_error(Failed("state_not_written", message, next_action=next_action)) from error
 
     return run
+
+
+def _bad_arguments(tool: str, error: ValidationError) -> Refused:
+    """Return the refusal of arguments that a tool does not take, with the name of each."""
+    issues = [
+        Issue(".".join(map(str, each["loc"]))[:MAX_ISSUE_PATH], _OF_ARGUMENTS.get(each["type"], each["msg"]))
+        for each in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+    named = ", ".join(dict.fromkeys(issue.path for issue in issues))[:_MOST_LETTERS]
+    next_action = "Correct the arguments named in issues, and call again."
+    return Refused(
+        "invalid_request", f"{tool} does not take these arguments: {named}.", issues=issues, next_action=next_action
+    )
 
 
 def _tool_error(error: ServiceError) -> ToolError:

@@ -1,7 +1,7 @@
 """Rubric 7: nothing secret is published.
 
-Known key formats are found anywhere; a value beside a word such as "password" only when it looks random and not like an
-example. The secret itself is never repeated in an issue.
+Known key formats are found anywhere; a recovery phrase beside a label or alone; a value beside a word such as
+"password" only when it looks random and not like an example. The secret itself is never repeated in an issue.
 """
 
 import math
@@ -38,6 +38,13 @@ _ASSIGNED: Final = Pattern(
     r"|private[ _-]?key)"
     r"[\"'`]?(?:\s{0,20}[:=]\s{0,20}| is )[\"'`]?(?P<value>[^\s\"'`]{8,200})",
 )
+_PHRASE: Final = Pattern(
+    r"(?:\A\s{0,20}|[`\"'])(?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){3}){0,4}[a-z]{3,8}(?:[.\s]{0,20}\z|[`\"'])",
+    exact_case=True,
+)
+"""As many words as a recovery phrase has, as long as its words are, with nothing beside them."""
+_OF_A_SENTENCE: Final = Pattern(r"\b(?:the|and|for|with|not|are|from)\b")
+"""Words of no recovery phrase."""
 _IN_URL: Final = Pattern(r"\b[a-z][a-z0-9+]{1,20}://[^\s:/@]{1,60}:(?P<value>[^\s@/]{4,80})@(?P<host>[\w.-]{1,100})")
 _MADE_UP: Final = Pattern(
     r"change_?me|example|dummy|test|fake|your|xxx|\*{3}|^<|\$\{|\{\{|not[-_]?a?[-_]?secret|placeholder|sample|redacted"
@@ -69,7 +76,9 @@ def _secret_in(passage: Passage, formats: Sequence[tuple[str, Pattern]], values:
             return "a password in an address"
     if _ASSIGNED in values and any(_drawn_by_chance(found["value"]) for found in _ASSIGNED.each(passage.text)):
         return "a secret"
-    return None
+    texts = passage.text.split("\n") if passage.is_code else [passage.text]
+    phrases = (found.words for text in texts for found in _PHRASE.each(text))
+    return "a recovery phrase" if any(not _OF_A_SENTENCE.search(words) for words in phrases) else None
 
 
 def _is_real(what: str, words: str) -> bool:
@@ -85,6 +94,7 @@ def _drawn_by_chance(value: str) -> bool:
     return -sum(n / len(value) * math.log2(n / len(value)) for n in counts) >= _LEAST_BITS
 
 
+_WORDS: Final = "trophy velvet canyon dutch orbit hazard lumber pelican sketch vapor unknown dizzy"
 CREDENTIALS: Final = Rule(
     name="credentials",
     point=7,
@@ -92,6 +102,10 @@ CREDENTIALS: Final = Rule(
     examples=(
         Example("body", "-----BEGIN RSA PRIVATE KEY-----", "The file begins with a line of dashes."),
         Example("body", "`postgres://app:Xk29-plQ7@db.acme.net/x`", "`postgres://app:change_me@localhost/x`"),
+        Example("body", f"Use `{_WORDS}`.", f"A poem: {_WORDS} and the sea."),
+        Example("body", f"```\n$ open\n{_WORDS}\n```", f"```\n{_WORDS} river\n```"),
+        Example("body", _WORDS, f"They wrote:\n{_WORDS}\nAnd no more."),
+        Example("body", "Log in with the key 0x" + "4c0883a6" * 8, "It was created in 0x" + "4c0883a6" * 8),
         Example("body", "The server's password: hunter2hunter2", "The sample password is `password: changeme123`."),
     ),
 )

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
+from urllib.parse import unquote_plus
 
-from flask import Response, render_template
+from flask import Response, render_template, request
 from service_common.db.hub_reads import Head
+from service_common.web.authentication import read_query
 from service_common.web.provided import provided
 
 from service_api.pages.freshness import notices
@@ -14,6 +16,18 @@ from service_api.pages.sources import PageSources
 from service_api.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
 
 HTML: Final = "text/html"
+
+
+def page_query(*, allowed: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Return the values of the names that a page knows; refuse a repeated one.
+
+    Others are dropped, since those who share links add them (``utm_source``, ``fbclid``): from the request, too, before
+    the key of the cache is made of its address, or every shared link would be made and kept apart.
+    """
+    pieces = request.environ.get("QUERY_STRING", "").split("&")
+    known = [each for each in pieces if unquote_plus(each.partition("=")[0]) in allowed]
+    request.environ["QUERY_STRING"] = "&".join(known)
+    return read_query(allowed=allowed)
 
 
 def page(

@@ -9,13 +9,13 @@ from bounty_protocol.types import UnixSeconds, parse_address, parse_bounty_id
 from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
 from markupsafe import escape
-from service_common.web.authentication import public, read_query
+from service_common.web.authentication import public
 from service_common.web.provided import provided
 from sqlalchemy import Connection
 from werkzeug.exceptions import NotFound
 
 from service_api.pages import formatting
-from service_api.pages.answers import kept
+from service_api.pages.answers import kept, page_query
 from service_api.pages.entries import Chronicle, Entry, newest
 from service_api.pages.person import read_person
 from service_api.pages.routes import parsed
@@ -59,7 +59,7 @@ class Feed:
 @public
 def get_feed() -> Response:
     """Answer with the latest events of all bounties."""
-    read_query(allowed=frozenset())
+    page_query()
 
     def make(deps: PageSources) -> Feed:
         with deps.facts.open() as facts:
@@ -72,7 +72,7 @@ def get_feed() -> Response:
 @public
 def get_bounty_feed(bounty_id: str) -> Response:
     """Answer with the latest events of one bounty."""
-    read_query(allowed=frozenset())
+    page_query()
     number = parsed(bounty_id, parse_bounty_id)
 
     def make(deps: PageSources) -> Feed:
@@ -99,7 +99,7 @@ def get_bounty_feed(bounty_id: str) -> Response:
 @public
 def get_person_feed(account: str) -> Response:
     """Answer with the latest events of one account."""
-    read_query(allowed=frozenset())
+    page_query()
     address = parsed(account, parse_address)
 
     def make(deps: PageSources) -> Feed:

@@ -13,7 +13,7 @@ from bounty_protocol.wire.values import MAX_SEARCH
 from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
 from service_common.db.hub_reads import Head, read_delivery_keys, read_fee_policy
-from service_common.web.authentication import public, read_query
+from service_common.web.authentication import public
 from service_common.web.provided import provided
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
@@ -24,7 +24,7 @@ from service_api.deployment.show_deployment import show_deployment
 from service_api.deployment.show_status import read_deployment_totals, status_of
 from service_api.moderation.decisions import list_withheld
 from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
-from service_api.pages.answers import kept, only_now, page, static_page
+from service_api.pages.answers import kept, only_now, page, page_query, static_page
 from service_api.pages.entries import withheld_line
 from service_api.pages.sources import PageSources
 from service_api.pages.titles import read_challenge
@@ -45,7 +45,7 @@ def get_list() -> PlainResponse:
 
     A form also sends its empty fields: the canonical address of a state omits them.
     """
-    values, deps = read_query(allowed=filters.PARAMETERS), provided(PageSources)
+    values, deps = page_query(allowed=filters.PARAMETERS), provided(PageSources)
     token = deps.constants.token()
     search = filters.read_search(values, token)
     if not all(values.values()):
@@ -65,7 +65,7 @@ def get_list() -> PlainResponse:
 @public
 def get_bounties() -> PlainResponse:
     """Redirect to the list: this is the address of a bounty, shortened by hand."""
-    read_query(allowed=frozenset())
+    page_query()
     return redirect("/", 301)
 
 
@@ -73,7 +73,7 @@ def get_bounties() -> PlainResponse:
 @public
 def get_people() -> PlainResponse:
     """Redirect to the search for an account: this is an account's address, shortened."""
-    read_query(allowed=frozenset())
+    page_query()
     return redirect("/find", 301)
 
 
@@ -81,7 +81,7 @@ def get_people() -> PlainResponse:
 @public
 def find() -> PlainResponse:
     """Redirect to a bounty by its number or an account by its address; search for any other text in `q`."""
-    text = read_query(allowed=frozenset({"q"})).get("q", "").strip()
+    text = page_query(allowed=frozenset({"q"})).get("q", "").strip()
     number = re.fullmatch(r"#?([1-9][0-9]{0,18})", text)
     if number is not None:
         return redirect(f"/bounties/{parsed(number.group(1), parse_bounty_id)}", 303)
@@ -99,7 +99,7 @@ def get_bounty(bounty_id: str) -> Response:
     """Answer with state, award, deadline, reasons, challenge, timeline, money, Guardians, Submissions, record, and how
     to check them.
     """
-    read_query(allowed=frozenset())
+    page_query()
     number, deps = parsed(bounty_id, parse_bounty_id), provided(PageSources)
 
     def make() -> Made:
@@ -118,7 +118,7 @@ def get_bounty(bounty_id: str) -> Response:
 @public
 def get_challenge(bounty_id: str) -> Response:
     """Answer with the exact bytes of a challenge page, to be saved and hashed; only verified ones."""
-    read_query(allowed=frozenset())
+    page_query()
     number = parsed(bounty_id, parse_bounty_id)
 
     def make() -> Version:
@@ -137,7 +137,7 @@ def get_challenge(bounty_id: str) -> Response:
 @public
 def get_person(account: str) -> Response | PlainResponse:
     """Answer with what an account can do now; what it posted, submitted, judged and was paid."""
-    read_query(allowed=frozenset())
+    page_query()
     address = parsed(account, parse_address)
     if account != address:
         return redirect(f"/people/{address}", 301)
@@ -153,7 +153,7 @@ def get_person(account: str) -> Response | PlainResponse:
 @public
 def get_guardians() -> Response:
     """Answer with the roster and earlier ones; the Guardians' activity; how many bounties each judged, and how fast."""
-    read_query(allowed=frozenset())
+    page_query()
 
     def make() -> Made:
         deps = provided(PageSources)
@@ -167,7 +167,7 @@ def get_guardians() -> Response:
 @public
 def get_publish() -> Response:
     """Answer with the form where a Poster writes a page, publishes it and funds it with a wallet."""
-    read_query(allowed=frozenset())
+    page_query()
 
     def make() -> Made:
         deps = provided(PageSources)
@@ -181,7 +181,7 @@ def get_publish() -> Response:
 @public
 def get_deployment() -> Response:
     """Answer with state, totals, versions, Hub, token, fees, limits and keys."""
-    read_query(allowed=frozenset())
+    page_query()
 
     def make() -> Made:
         deps = provided(PageSources)
@@ -201,7 +201,7 @@ def get_deployment() -> Response:
 @public
 def get_withheld() -> Response:
     """Answer with what the operator does not show here, why, and where to report or dispute it."""
-    given = read_query(allowed=frozenset({"after"})).get("after", "0")
+    given = page_query(allowed=frozenset({"after"})).get("after", "0")
     if re.fullmatch(r"0|[1-9][0-9]{0,17}", given) is None:
         raise NotFound
 
@@ -219,7 +219,7 @@ def get_withheld() -> Response:
 @public
 def get_how_it_works() -> Response:
     """Answer with an explanation of a bounty's life."""
-    read_query(allowed=frozenset())
+    page_query()
     return static_page("how_it_works.html")
 
 
@@ -227,7 +227,7 @@ def get_how_it_works() -> Response:
 @public
 def get_glossary() -> Response:
     """Answer with the glossary of the pages."""
-    read_query(allowed=frozenset())
+    page_query()
     return static_page("glossary.html")
 
 
