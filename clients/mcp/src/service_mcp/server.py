@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, ParamSpec, TypeVar, get_origin
 
-from bounty_protocol.domain.readable import readable
+from bounty_protocol.domain.challenge.readable import readable
 from bounty_protocol.errors import MAX_ISSUE_PATH, PROBLEMS, Issue, ServiceError
 from bounty_protocol.types import Address
 from mcp.server.mcpserver import Context, MCPServer

@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 from flask import Response, render_template, request
 from service_common.db.hub_reads import Head
 from service_common.web.authentication import read_query
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 
 from service_api.pages.freshness import notices
 from service_api.pages.policy import POLICY, acting_policy, headers_of
