@@ -66,7 +66,7 @@ def behind_a_proxy(service: Service, budgets: ApiBudgets) -> Iterator[FlaskClien
 
 
 def from_(address: str) -> dict[str, str]:
-    return {"X-Forwarded-For": address}
+    return {"Callers": address}
 
 
 def uploads(own: int, shared: int) -> tuple[Budget, Budget]:
@@ -270,7 +270,7 @@ def test_read_beyond_the_budget_is_429(service: Service) -> None:
         assert [each.status_code for each in answers] == [200, 200, 429]
         assert 1 <= int(answers[2].headers["Retry-After"]) <= 60
         assert client.get("/api/readiness-rubric", headers=from_(CAFE)).status_code == 200
-        pretending = {"X-Forwarded-For": f"{CAFE}, {HOME}"}
+        pretending = {"Callers": f"{CAFE}, {HOME}"}
         assert client.get("/api/readiness-rubric", headers=pretending).status_code == 429
         assert [client.get("/healthz", headers=from_(HOME)).status_code for _ in range(5)] == [200] * 5
 

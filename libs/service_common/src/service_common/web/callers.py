@@ -50,8 +50,8 @@ class CallerBudgets:
 class Callers:
     """The callers of one app.
 
-    ``hops`` is how many of the deployment's own proxies are before it, ``at_once`` how many requests of one network a
-    process answers at a time.
+    ``hops`` is how many of the deployment's own proxies stated who called them, in the header ``Callers``, ``at_once``
+    how many requests of one network a process answers at a time.
     """
 
     def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int, at_once: int = AT_ONCE) -> None:
@@ -66,7 +66,7 @@ class Callers:
     def network_of(self, environ: WSGIEnvironment) -> Network | None:
         """Return the network of a request that the framework has not seen yet."""
         if _NETWORK not in environ:
-            stated = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
+            stated = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_CALLERS", "")
             address = client_address(*stated, self._hops)
             environ[_NETWORK] = None if address is None else network_of(address)
         return cast("Network | None", environ[_NETWORK])
