@@ -226,7 +226,8 @@ def test_job_calls_nothing_and_nobody_at_its_end(redis: Redis, engine: Engine, f
         hooks = [{"url": elsewhere.url, "job_status": each, "method": "POST"} for each in ("finished", "failed")]
         added = {f"{each}_callback_name": f"{HERE}.called" for each in ("success", "failure", "stopped")}
         enqueue(redis, engine, WORK, ID, message(fails=fails))
-        redis.hset(Job.key_for(ID), mapping={**added, "webhooks": json.dumps(hooks), "repeats_left": 1})
+        for name, value in {**added, "webhooks": json.dumps(hooks), "repeats_left": "1"}.items():
+            redis.hset(Job.key_for(ID), name, value)
         run_all(redis, engine)
         assert elsewhere.connections == 0
     assert (CALLED, waiting(redis)) == ([], [])
@@ -242,7 +243,7 @@ def test_abandoned_job_calls_nothing(redis: Redis, engine: Engine) -> None:
     queue = open_queue(QUEUE, redis)
     redis.delete(queue.key)
     redis.zadd(queue.started_job_registry.key, {f"{ID}:execution": 1})
-    make_worker(QUEUE, redis, engine, FUNCTIONS).clean_registries()
+    make_worker(QUEUE, redis, engine, FUNCTIONS).clean_registries()  # type: ignore[no-untyped-call]
     assert (CALLED, status(redis)) == ([], JobStatus.FAILED)
 
 
