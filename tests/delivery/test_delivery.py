@@ -207,6 +207,10 @@ def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
     world.finalize()
     assert refusal(delivery.call(poster, retrieve, request)) == (400, "invalid_winning_solution_delivery")
     world.decide(bounty_id, world.solver(1), envelope.commitment())
+    early = delivery.call(poster, retrieve, request)  # the Hub has the award, and the index not yet
+    assert refusal(early) == (503, "bounty_chain_state_unavailable")
+    assert int(early.headers["Retry-After"]) >= 1
+    failures = counted_failures()
     world.index()
     assert refusal(delivery.call(poster, retrieve, request)) == (503, "bounty_chain_state_unavailable")
     assert counted_failures() == failures, "the chain needs its time, whoever asks"

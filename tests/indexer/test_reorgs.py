@@ -1,9 +1,12 @@
 """Reorgs of a real node: retracted and re-applied whole above finality."""
 
+from dataclasses import replace
+
 import pytest
 from bounty_protocol.types import BountyId
 from service_common.db.hub_reads import read_bounty
 
+from tests.clocks import HandClock
 from tests.indexer.replay import contents, replayed
 from tests.servers import DatabaseServer
 from tests.world import World
@@ -52,6 +55,11 @@ def test_unfinalized_facts_say_to_retry(world: World) -> None:
         facts.bounty(bounty_id)
     assert refused.value.code == "bounty_chain_state_unavailable"
     assert refused.value.retry_after is not None
+    late = replace(source, clock=HandClock(source.clock.now() + 1_200))  # no block became final meanwhile
+    with pytest.raises(ServiceError) as halted, late.open() as facts:
+        facts.bounty(bounty_id)
+    assert halted.value.retry_after is not None
+    assert refused.value.retry_after < 300 <= halted.value.retry_after
     world.finalize()
     with source.open() as facts:
         assert facts.bounty(bounty_id).bounty_id == bounty_id
