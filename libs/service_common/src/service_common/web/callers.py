@@ -109,19 +109,23 @@ class Callers:
         try:
             yield
         finally:
-            more, network = int((thread_time() - began) / seconds), self.network()
-            if more and network is not None:
-                self.budgets.spend_of(network, budget, more)
+            self.spend(budget, int((thread_time() - began) / seconds))
 
     def prove(self, signer: Address) -> None:
         """Charge for a signed request once its signer is proven."""
         self.charge_account(self._limits.account, self._limits.address, signer)
 
     def charge(self, budget: Budget, cost: int = 1) -> None:
-        """Take from a budget of this request's network; 429 if it is used up."""
+        """Take from a budget of this request's network; 429 if it is used up. With 0 only see that it is not."""
         network = self.network()
         if network is not None:
             _require(self.budgets.take_of(network, budget, cost))
+
+    def spend(self, budget: Budget, cost: int) -> None:
+        """Take what work has already cost from a budget of this request's network: all of it, or what is left."""
+        network = self.network()
+        if cost and network is not None:
+            self.budgets.spend_of(network, budget, cost)
 
     def charge_account(self, own: Budget, behind_address: Budget, signer: Address, cost: int = 1) -> None:
         """Take from a proven account's own budget and from the one shared by all accounts of its network; 429 if either
