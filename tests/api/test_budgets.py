@@ -29,7 +29,7 @@ from service_common.reviews import review_id
 from service_common.web.callers import Callers
 from service_common.web.settings import client_address
 from sqlalchemy import func, insert, select
-from werkzeug.test import TestResponse
+from werkzeug.test import Client, TestResponse
 
 from tests.api.conftest import Service, answered, error_of, failed, used_by
 from tests.api.contract import checked_client
@@ -179,6 +179,20 @@ def test_read_counts_by_its_processor_time(service: Service, busy: list[float]) 
         assert left() == (200, 0)  # what it cost beyond its budget is not owed
         busy[0] = 0.0
         assert left() == (429, 0)
+
+
+@pytest.mark.usefixtures("busy")
+def test_page_of_an_account_counts_by_its_rows(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service_api.pages.routes.ROWS_OF_READ", 1)
+    open_bounty(service)
+    with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 3, 60))) as client:
+        people = Client(client.application)  # its answers are no programs'
+
+        def ask(account: str, address: str) -> int:
+            return people.get(f"/people/{account}", headers=from_(address)).status_code
+
+        assert [ask(each, HOME) for each in (ONE, TWO, THREE, ONE)] == [200] * 4  # the last one is kept
+        assert [ask(each, CAFE) for each in (service.world.people.poster.address, "0x" + "44" * 20)] == [200, 429]
 
 
 WIDE = '{ bounties(where: {escrow_amount_gte: "1"}) { id } }'

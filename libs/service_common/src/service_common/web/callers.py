@@ -111,6 +111,10 @@ class Callers:
         finally:
             self.spend(budget, int((thread_time() - began) / seconds))
 
+    def spend_reads(self, reads: int) -> None:
+        """Charge for as many further public reads as a read was worth, whatever time it took."""
+        self.spend(self._limits.reads, reads)
+
     def prove(self, signer: Address) -> None:
         """Charge for a signed request once its signer is proven."""
         self.charge_account(self._limits.account, self._limits.address, signer)

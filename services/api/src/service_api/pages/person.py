@@ -34,7 +34,7 @@ from service_api.pages.stage import Stage, stage_of
 from service_api.pages.texts import gettext
 from service_api.pages.titles import NO_TITLE, Title
 
-MOST_OF_PERSON: Final = 500
+MOST_OF_PERSON: Final = 200
 """Rows of each kind of an account that are read, the newest."""
 MOST_BEGUN: Final = 500
 MOST_COMING: Final = 100
@@ -83,7 +83,7 @@ class ToJudge:
 
 @dataclass(frozen=True, slots=True)
 class PersonPage:
-    """Everything on the page. ``total`` counts at most 500 of a kind."""
+    """Everything on the page. ``rows_read`` counts what the database read for it."""
 
     head: Head
     account: Address
@@ -97,6 +97,7 @@ class PersonPage:
     """More may wait for it than was looked at, or is shown."""
     now: UnixSeconds
     record: AccountRecord
+    rows_read: int
 
     def title(self, bounty_id: BountyId) -> Title:
         """The title of a bounty that is named on the page."""
@@ -132,6 +133,7 @@ def person_page(deps: PageSources, account: Address) -> PersonPage:
         is_cut=judging.is_cut or len(waiting) > MAX_WAITING or any(len(kind) == MOST_OF_PERSON for kind in kinds),
         now=now,
         record=record,
+        rows_read=sum(map(len, kinds)) + len(bounties),
     )
 
 
