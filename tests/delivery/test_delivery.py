@@ -220,6 +220,16 @@ def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
         assert refusal(response) == (400, "invalid_winning_solution_delivery")
 
 
+def test_wrap_is_not_refused_by_an_index_behind(delivery: Delivery) -> None:
+    """The Hub records the Submission, and the index has not seen it for hours."""
+    world, identity = delivery.world, Identity.generate()
+    bounty_id = world.create()
+    world.finalize()
+    envelope = delivery.submission(bounty_id, world.solver(1), identity)
+    world.advance_to(world.reveal_at(bounty_id))
+    assert refusal(delivery.wrap(1, envelope, identity)) == (503, "bounty_projection_unavailable")
+
+
 def swept(delivery: Delivery) -> int:
     """How many wraps a sweep deletes."""
     return sweeping.sweep(read_config(delivery.variables), delivery.world.engine("service_delivery"))
