@@ -204,6 +204,8 @@ LISTS = "{" + " ".join(f'a{number}: bounty(id: "{number}") {{ id }}' for number 
     ("query", "price"),
     [("{ _meta { block { number } } }", 1), (WIDE, 21), (LISTS, 6), ("{ bounties(skip: 5000) { id } }", 6),
      ('{ bounties(where: {bounty_id: "1"}, orderBy: escrow_amount) { id } }', 1), ("{ nothing }", 1),
+     ("{ bounties(where: {block_number_gt: 1}, orderBy: time) { id } }", 1),
+     ("{ bounties(where: {time_gt: 1}, orderBy: time) { id } }", 21),
      ("{ __schema { types { name } } }", 2)],
 )  # fmt: skip
 def test_query_counts_by_its_shape(service: Service, busy: list[float], query: str, price: int) -> None:

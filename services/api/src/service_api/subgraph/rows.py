@@ -327,8 +327,9 @@ def _is_wide(kind: str, given: dict[str, Any]) -> bool:
     if order_by not in orders:
         named = " or ".join(sorted(entity.narrow | entity.histories))
         refuse(f"orders all {entity.plural} by {order_by}; filter by {named}, or order by {', '.join(sorted(orders))}")
+    indexed = _ORDERED_AS.get(order_by, order_by)
     return entity.is_sparse or not all(
-        (key, str(value)) in entity.conditions or key in entity.histories or _filtered(entity, key) == order_by
+        (key, str(value)) in entity.conditions or key in entity.histories or _filtered(entity, key) == indexed
         for key, value in where.items()
     )
 
