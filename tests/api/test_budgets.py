@@ -11,7 +11,7 @@ from threading import Event, Semaphore
 
 import psycopg
 import pytest
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Address

@@ -12,7 +12,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 import yaml
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.errors import PROBLEMS, ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.errors import Error, error_body

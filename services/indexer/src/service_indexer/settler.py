@@ -34,7 +34,7 @@ from service_common.db.hub_reads import Head, read_head
 from service_common.log import get_logger
 from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, or_, select, true, update
 
-from service_indexer.due import read_due
+from service_indexer.deadlines import read_due
 from service_indexer.settler_tables import settlements
 
 SETTLE_GAS: Final = GAS_NEEDS["settle"].most()

@@ -16,7 +16,7 @@ from bounty_protocol.wire.errors import ErrorBody
 from flask import Flask, render_template
 from service_common.web.problems import Refusals
 
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.openapi.schemas import Json, Schemas
 from service_api.versions import DOCUMENT, Version, json_version, text_version
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 from typing import Any, Final
 
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, Note, OneOf, Part, Scalar, parts
 from bounty_protocol.wire.deployment import RubricDocument
 from bounty_protocol.wire.values import PLAIN, VALUES, form_of
