@@ -249,7 +249,7 @@ def _upload_url(scene: Scene, sign: Signer, number: int, key: Key, account: Addr
 def _ask(scene: Scene, number: int, target: str, signed: str, body: bytes, media_type: str) -> int:
     """Return the status of one honest POST; 0 if no answer came."""
     name, _, value = signed.partition(": ")
-    headers = {"X-Forwarded-For": _honest(number), "Content-Type": media_type, **({name: value} if name else {})}
+    headers = {"Callers": _honest(number), "Content-Type": media_type, **({name: value} if name else {})}
     url = f"http://{HOST}:{scene.port}{target}"
     try:
         return urllib3.request("POST", url, body=body, headers=headers, retries=False, timeout=PATIENCE_SECONDS).status

@@ -121,7 +121,7 @@ def _waiting(service: Service, api: RunningApi) -> Iterator[None]:
     page = page_for(service.world, title="Waits")
 
     def publish(number: int, poster: Key) -> None:
-        headers = {**_headers(service, poster, page), "X-Forwarded-For": f"198.51.100.{number}"}
+        headers = {**_headers(service, poster, page), "Callers": f"198.51.100.{number}"}
         try:
             answered.append(
                 urllib3.request(

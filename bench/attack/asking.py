@@ -19,7 +19,7 @@ BLOCKS_BEHIND = 3
 
 def seen_at(address: str) -> str:
     """Return the header line in which the proxy names the caller's address."""
-    return f"X-Forwarded-For: {address}"
+    return f"Callers: {address}"
 
 
 @dataclass(frozen=True, slots=True)

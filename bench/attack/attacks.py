@@ -14,7 +14,7 @@ from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES, MAX
 from bounty_protocol.domain.envelope.document import MAX_ENVELOPE_BYTES
 from bounty_protocol.types import Address
 from graphql import get_introspection_query
-from service_api.subgraph.request import MAX_SAME_FIELDS
+from service_api.subgraph.request import MAX_LISTS, MAX_SAME_FIELDS
 from service_api.subgraph.rows import MAX_IN
 
 from bench.attack.asking import Signer, seen_at
@@ -67,17 +67,22 @@ def _published(signer: Signer, address: str, sent: Sequence[bytes]) -> list[byte
 
 def queries(address: str) -> Sending:
     """Queries at the bounds of what is run: fields to compare, statements, rows, introspection."""
-    lists = " ".join(f'a{n}: bounties(where: {{status: "open", time_gt: 1, time_lt: 3}}) {{id}}' for n in range(36))
+    lists = " ".join(
+        f'a{n}: bounties(where: {{status: "open", time_gt: 1, time_lt: 3}}) {{id}}' for n in range(MAX_LISTS)
+    )
     values = {"a": [f"0x{n:040x}" for n in range(MAX_IN // 2)]}
     among = " ".join(f"a{n}: submissions(where: {{solver_address_in: $a}}) {{id}}" for n in range(20))
     asked: Sequence[tuple[str, object]] = (
-        ("{" + f"bounties {{ {_BOUNTY[:120].rpartition(' ')[0]} }} " * MAX_SAME_FIELDS + "}", None),
-        ("{" + "bounties {s: submissions {id} t: submissions {id} u: submissions {id}} " * MAX_SAME_FIELDS + "}", None),
+        ("{" + f"bounties {{ {_BOUNTY[:120].rpartition(' ')[0]} }} " * MAX_LISTS + "}", None),
+        (
+            "{" + "bounties {s: submissions {id} t: submissions {id} u: submissions {id}} " * (MAX_LISTS // 4) + "}",
+            None,
+        ),
         ("{" + "_meta {block {number}} " * MAX_SAME_FIELDS + "}", None),
         (f"{{ {lists} }}", None),
         (f"query($a: [String!]) {{ {among} }}", values),
         (f"{{ bounties(first: 1000) {{ {_BOUNTY} submissions(first: 1000) {{ {_SUBMISSION} }} }} }}", None),
-        (f"{{ submissions(first: 1000, orderBy: tx_hash, orderDirection: desc) {{ {_SUBMISSION} }} }}", None),
+        (f"{{ submissions(first: 1000, orderBy: block_number, orderDirection: desc) {{ {_SUBMISSION} }} }}", None),
         (f"{{ submissions(first: 1000) {{ {_SUBMISSION} bounty {{ {_BOUNTY} }} }} }}", None),
         (f"query($a: [String!]) {{ {among.replace('_in:', '_not_in:').replace('{id}', '{bounty {id}}')} }}", values),
         ("{ bounties(block: {number_gte: 9007199254740991}) { id } }", None),

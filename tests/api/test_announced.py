@@ -89,7 +89,7 @@ class Sent:
         )
         values = {"poster_address": people.poster.address, "submission_commitment": "0x" + "00" * 32}
         query = "&".join(f"{name}={values[name]}" for name in operation.query(required=True))
-        headers = {"X-Forwarded-For": "203.0.113.7"}
+        headers = {"Callers": "203.0.113.7"}
         if body:
             headers["Content-Type"] = self.media_type or str(operation.body_type)
         if operation.signer and self.is_signed:

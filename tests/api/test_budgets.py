@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Event, Semaphore
 
+import psycopg
 import pytest
 from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.errors import ServiceError
@@ -19,6 +20,7 @@ from redis import Redis
 from service_api.app import make_app
 from service_api.config import ApiBudgets, AtOnce
 from service_api.openapi import routes as openapi_routes
+from service_api.subgraph.rows import WIDE_AT_A_TIME
 from service_common.budgets import SITE_SHARE, Budget, Budgets, Network, network_of
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
@@ -27,7 +29,7 @@ from service_common.reviews import review_id
 from service_common.web.callers import Callers
 from service_common.web.settings import client_address
 from sqlalchemy import func, insert, select
-from werkzeug.test import TestResponse
+from werkzeug.test import Client, TestResponse
 
 from tests.api.conftest import Service, answered, error_of, failed, used_by
 from tests.api.contract import checked_client
@@ -35,6 +37,7 @@ from tests.api.pages import page_for
 from tests.api.test_submissions import open_bounty
 from tests.clocks import StandingClock
 from tests.protocol.auth.signing import new_key
+from tests.waiting import wait_until
 
 ONE, TWO, THREE = (Address("0x" + digit * 40) for digit in "123")
 HOME, CAFE = "203.0.113.7", "198.51.100.1"
@@ -66,7 +69,7 @@ def behind_a_proxy(service: Service, budgets: ApiBudgets) -> Iterator[FlaskClien
 
 
 def from_(address: str) -> dict[str, str]:
-    return {"X-Forwarded-For": address}
+    return {"Callers": address}
 
 
 def uploads(own: int, shared: int) -> tuple[Budget, Budget]:
@@ -178,13 +181,75 @@ def test_read_counts_by_its_processor_time(service: Service, busy: list[float]) 
         assert left() == (429, 0)
 
 
+@pytest.mark.usefixtures("busy")
+def test_page_of_an_account_counts_by_its_rows(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service_api.pages.routes.ROWS_OF_READ", 1)
+    open_bounty(service)
+    with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 3, 60))) as client:
+        people = Client(client.application)  # its answers are no programs'
+
+        def ask(account: str, address: str) -> int:
+            return people.get(f"/people/{account}", headers=from_(address)).status_code
+
+        assert [ask(each, HOME) for each in (ONE, TWO, THREE, ONE)] == [200] * 4  # the last one is kept
+        assert [ask(each, CAFE) for each in (service.world.people.poster.address, "0x" + "44" * 20)] == [200, 429]
+
+
+WIDE = '{ bounties(where: {escrow_amount_gte: "1"}) { id } }'
+LISTS = "{" + " ".join(f'a{number}: bounty(id: "{number}") {{ id }}' for number in range(1, 21)) + "}"
+
+
 @pytest.mark.usefixtures("redis")
-def test_query_counts_by_its_processor_time(service: Service, busy: list[float]) -> None:
-    query = {"query": "{ _meta { block { number } } }"}
-    with behind_a_proxy(service, ApiBudgets(subgraph=Budget("subgraph", 10, 60, shared=True))) as client:
-        busy[0] = 0.1001
-        answers = [client.post("/subgraph", json=query, headers=from_(HOME)) for _ in range(3)]
-    assert [each.status_code for each in answers] == [200, 200, 429]
+@pytest.mark.parametrize(
+    ("query", "price"),
+    [("{ _meta { block { number } } }", 1), (WIDE, 21), (LISTS, 6), ("{ bounties(skip: 5000) { id } }", 6),
+     ('{ bounties(where: {bounty_id: "1"}, orderBy: escrow_amount) { id } }', 1), ("{ nothing }", 1),
+     ("{ bounties(where: {block_number_gt: 1}, orderBy: time) { id } }", 1),
+     ("{ bounties(where: {time_gt: 1}, orderBy: time) { id } }", 21),
+     ("{ __schema { types { name } } }", 2)],
+)  # fmt: skip
+def test_query_counts_by_its_shape(service: Service, busy: list[float], query: str, price: int) -> None:
+    """And never by the time that it takes, which depends on what others ask."""
+    busy[0] = 0.5
+    asked = {"query": query}
+    with behind_a_proxy(service, ApiBudgets(subgraph=Budget("subgraph", 2 * price, 60, shared=True))) as client:
+        answers = [client.post("/subgraph", json=asked, headers=from_(HOME)).status_code for _ in range(3)]
+        assert 429 not in answers[:2]
+        assert answers[2] == 429
+
+
+@pytest.mark.usefixtures("redis")
+def test_wide_queries_keep_no_others_out(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have fewer places than queries have, and one without a place costs nothing."""
+    monkeypatch.setattr("service_common.web.callers.REFUSAL_SECONDS", 0)
+    monkeypatch.setattr("service_api.subgraph.rows.STATEMENT_SECONDS", 30)
+
+    def ask() -> int:
+        return service.client.application.test_client().post("/subgraph", json={"query": WIDE}).status_code
+
+    with behind_a_proxy(service, ApiBudgets(subgraph=Budget("subgraph", 2, 60, shared=True))) as client:
+        with (
+            psycopg.connect(service.world.database.url()) as other,
+            ThreadPoolExecutor(WIDE_AT_A_TIME) as threads,
+        ):
+            other.execute("LOCK TABLE hub_index.finalizations")
+            asked = [threads.submit(ask) for _ in range(WIDE_AT_A_TIME)]
+            wait_until(lambda: blocked(service) == WIDE_AT_A_TIME)
+            for _ in range(3):
+                refused = client.post("/subgraph", json={"query": WIDE}, headers=from_(HOME))
+                assert (refused.status_code, error_of(refused)["code"]) == (503, "service_overloaded")
+            narrow = client.post("/subgraph", json={"query": "{ guardian_rosters { id } }"}, headers=from_(CAFE))
+            assert narrow.status_code == 200
+            other.rollback()
+            assert [each.result() for each in asked] == [200] * WIDE_AT_A_TIME
+        assert client.post("/subgraph", json={"query": WIDE}, headers=from_(HOME)).status_code == 200
+
+
+def blocked(service: Service) -> int:
+    """How many statements wait for a lock."""
+    with psycopg.connect(service.world.database.url()) as connection:
+        row = connection.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone()
+        return 0 if row is None else int(row[0])
 
 
 @pytest.mark.usefixtures("redis")
@@ -270,7 +335,7 @@ def test_read_beyond_the_budget_is_429(service: Service) -> None:
         assert [each.status_code for each in answers] == [200, 200, 429]
         assert 1 <= int(answers[2].headers["Retry-After"]) <= 60
         assert client.get("/api/readiness-rubric", headers=from_(CAFE)).status_code == 200
-        pretending = {"X-Forwarded-For": f"{CAFE}, {HOME}"}
+        pretending = {"Callers": f"{CAFE}, {HOME}"}
         assert client.get("/api/readiness-rubric", headers=pretending).status_code == 429
         assert [client.get("/healthz", headers=from_(HOME)).status_code for _ in range(5)] == [200] * 5
 

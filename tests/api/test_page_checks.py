@@ -170,7 +170,7 @@ def test_checks_of_a_network_keep_to_the_budget(checking: Checking) -> None:
         client = checking.client(reviewer.url, budgets=USUAL, web=web)
 
         def check(address: str) -> int:
-            headers = {"Content-Type": "text/markdown", "X-Forwarded-For": address}
+            headers = {"Content-Type": "text/markdown", "Callers": address}
             return client.post(PATH, data=b"no page", headers=headers).status_code
 
         asked = [check("203.0.113.7") for _ in range(USUAL.page_checks.amount + 20)]

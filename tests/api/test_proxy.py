@@ -1,13 +1,16 @@
 """The Caddy that is before each service in its pod: what it ends, so that the service need not."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import pytest
 import urllib3
 from local_stack.ports import HOST
 from local_stack.process import Child, minimal_environment
+from local_stack.runtime import Runtime
 
 from tests.api.conftest import Service
 from tests.api.running import RunningApi
@@ -15,35 +18,72 @@ from tests.api.running import RunningApi
 REPOSITORY = Path(__file__).parents[2]
 JSON = ("Content-Type", "application/json")
 QUERY = b'{"query":"{ _meta { block { number } } }"}'
+DOORS: Final[Mapping[str, tuple[str, Sequence[tuple[str, str]]]]] = {
+    "pod": ("deploy/k8s/base/door/Caddyfile", [("127.0.0.1:8080", "{service}"), (":8081 {", "DOOR {{")]),
+    "compose": ("deploy/compose/Caddyfile", [("api:8080", "{service}"), ("{$SERVICE_PUBLIC_HOST} {", "DOOR {{")]),
+}
+"""The file of each proxy, and what is replaced in it."""
+HOME, STRANGER = "203.0.113.99", "198.51.100.66"
 SLOW = b"POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"
 
 
-@pytest.fixture(scope="module")
-def door(service: Service, running_api: RunningApi) -> RunningApi:
-    """The api behind the proxy of its pod, at a port of this machine, with a body's time cut to three seconds."""
-    text = (REPOSITORY / "deploy/k8s/base/door/Caddyfile").read_text(encoding="utf-8")
-    for usual, here in (("127.0.0.1:8080", f"{HOST}:{running_api.port}"), ("read_body 15s", "read_body 3s")):
+def start_door(runtime: Runtime, kind: str, port: int) -> RunningApi:
+    """Start a documented proxy before the service at a port of this machine, with a body's time cut to three seconds.
+
+    ``pod`` is the proxy of the api's pod, ``compose`` the entrance of the one machine.
+    """
+    file, changes = DOORS[kind]
+    text = (REPOSITORY / file).read_text(encoding="utf-8")
+    for usual, here in (*changes, ("read_body 15s", "read_body 3s")):
         assert text.count(usual) == 1
-        text = text.replace(usual, here)
+        text = text.replace(usual, here.format(service=f"{HOST}:{port}"))
+
+    def spawn(own: int) -> Child:
+        config = runtime.logs / f"Caddyfile-{own}"
+        config.write_text(text.replace("DOOR {", f"http://:{own} {{"), encoding="utf-8")
+        return runtime.family.spawn(
+            f"door-{own}",
+            [Path(sys.executable).parent / "caddy", "run", "--adapter", "caddyfile", "--config", config],
+            environment=minimal_environment(runtime.logs),
+            cwd=runtime.logs,
+        )
+
+    child, own = runtime.start_listening(spawn, answers, 30.0)
+    return RunningApi(own, 0, child)
+
+
+def answers(port: int) -> bool:
+    """Whether what is behind a port of this machine answers."""
+    try:
+        return urllib3.request("GET", f"http://{HOST}:{port}/healthz", retries=False, timeout=2).status == 200
+    except urllib3.exceptions.HTTPError:
+        return False
+
+
+@pytest.fixture(scope="module", params=DOORS)
+def door(request: pytest.FixtureRequest, service: Service, running_api: RunningApi) -> RunningApi:
+    """The api behind each proxy."""
+    return start_door(service.runtime, request.param, running_api.port)
+
+
+@pytest.fixture(scope="module")
+def telling(service: Service) -> Mapping[str, RunningApi]:
+    """Each proxy before an app that answers from which network a request comes."""
 
     def spawn(port: int) -> Child:
-        config = service.runtime.logs / f"Caddyfile-{port}"
-        config.write_text(text.replace(":8081 {", f"http://:{port} {{"), encoding="utf-8")
         return service.runtime.family.spawn(
-            f"door-{port}",
-            [Path(sys.executable).parent / "caddy", "run", "--adapter", "caddyfile", "--config", config],
-            environment=minimal_environment(service.runtime.logs),
+            f"telling-{port}",
+            [
+                Path(sys.executable).parent / "granian",
+                *("--interface", "wsgi", "--host", HOST, "--port", str(port)),
+                "tests.api.telling:application",
+            ],
+            environment=minimal_environment(service.runtime.logs) | {"PYTHONPATH": str(REPOSITORY)},
             cwd=service.runtime.logs,
         )
 
-    def answers(port: int) -> bool:
-        try:
-            return urllib3.request("GET", f"http://{HOST}:{port}/healthz", retries=False, timeout=2).status == 200
-        except urllib3.exceptions.HTTPError:
-            return False
-
-    child, port = service.runtime.start_listening(spawn, answers, 30.0)
-    return RunningApi(port, running_api.internal_port, child)
+    _, port = service.runtime.start_listening(spawn, answers, 30.0)
+    return {kind: start_door(service.runtime, kind, port) for kind in DOORS}
 
 
 def test_slow_connections_keep_nobody_out(door: RunningApi) -> None:
@@ -77,14 +117,39 @@ def test_encoded_slash_is_no_slash(door: RunningApi) -> None:
     assert door.request("GET", "/api/deployment?a=%2F").status == 400
 
 
-def test_proxy_adds_nothing_to_who_called(door: RunningApi, service: Service) -> None:
-    """What the proxies before it say is counted; without them a request comes from inside, and has no budget."""
-    media_type, query = ("Content-Type", "application/json"), b'{"query":"{ _meta { block { number } } }"}'
-    before = set(service.resources.redis.scan_iter("LIMITS:*subgraph*"))
-    for stated in ([("X-Forwarded-For", "203.0.113.99")], []):
-        assert door.request("POST", "/subgraph", media_type, *stated, body=query).status == 200
-    (counted,) = set(service.resources.redis.scan_iter("LIMITS:*subgraph*")) - before
-    assert b"203.0.113.99" in counted
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("spelling", ["X_Forwarded_For", "x-forwarded_for", "X_Forwarded-For", "Callers", "callers"])
+def test_stranger_chooses_no_network(telling: Mapping[str, RunningApi], method: str, spelling: str) -> None:
+    """An entrance of a cluster states the caller to the proxy of the pod; that of one machine sees who calls."""
+    body, entrance, forged = b"x" * (method == "POST"), ("X-Forwarded-For", HOME), (spelling, STRANGER)
+    for given in ([entrance, forged], [forged, entrance]):
+        assert telling["pod"].request(method, "/", *given, body=body).body == HOME.encode()
+        assert telling["compose"].request(method, "/", *given, body=body).body == HOST.encode()
+
+
+def test_caller_from_inside_has_no_network(telling: Mapping[str, RunningApi]) -> None:
+    """A pod of the cluster passes no entrance, which alone adds the header."""
+    assert telling["pod"].request("GET", "/", ("X_Forwarded_For", STRANGER)).body == b"inside"
+
+
+VERDICT: Final = "/api/written-verdicts/0x" + "00" * 32
+MARKDOWN: Final = ("Content-Type", "text/markdown")
+LARGE: Final = (413, "payload_too_large")
+REFUSED: Final = [
+    ("/subgraph", JSON, {200_000: LARGE, 299_999: LARGE, 300_000: LARGE, 5_000_000: LARGE}),
+    ("/api/nothing", JSON, {200_000: (404, "route_not_found"), 299_999: (404, "route_not_found"), 900_000: LARGE}),
+    (VERDICT, MARKDOWN, {200_000: (401, "unauthorized"), 262_144: (401, "unauthorized"), 262_145: LARGE}),
+]
+
+
+@pytest.mark.parametrize(("path", "media_type", "expected"), REFUSED)
+def test_refused_body_has_its_answer(
+    door: RunningApi, path: str, media_type: tuple[str, str], expected: Mapping[int, tuple[int, str]]
+) -> None:
+    """Whichever part refuses it, the one who sends it reads why."""
+    for size, answer in expected.items():
+        found = [door.request("POST", path, media_type, body=b" " * size) for _ in range(20)]
+        assert {(each.status, each.status and each.code) for each in found} == {answer}, size
 
 
 def test_answers_pass_as_they_are(door: RunningApi, running_api: RunningApi) -> None:

@@ -70,7 +70,7 @@ def app_of(service: Service, **config: Any) -> Flask:
 
 def ask(app: Flask, address: str, path: str = STATUS) -> tuple[int, str]:
     """The status and the error code of a read of a network address."""
-    answer = app.test_client().get(path, headers={"X-Forwarded-For": address})
+    answer = app.test_client().get(path, headers={"Callers": address})
     return answer.status_code, str(error_of(answer)["code"]) if answer.status_code >= 400 else ""
 
 

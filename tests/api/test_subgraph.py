@@ -218,6 +218,33 @@ def test_costly_query_is_refused_unvalidated(service: Service, query: str, monke
     assert not validated
 
 
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("{ verdicts(orderBy: kind) { id } }", 400),
+        ('{ verdicts(where: {bounty_id: "1"}, orderBy: kind) { id } }', 200),
+        ('{ verdicts(where: {guardian_address: "0x1"}, orderBy: time) { id } }', 200),
+        ('{ verdicts(where: {guardian_address: "0x1"}, orderBy: kind) { id } }', 400),
+        ("{ bounties(orderBy: escrow_amount) { id } }", 400),
+        ('{ bounties(where: {status: "open"}, orderBy: escrow_amount) { id } }', 200),
+        ("{ bounties(orderBy: settled_at) { id } }", 400),
+        ('{ bounties(where: {status: "final"}, orderBy: settled_at) { id } }', 200),
+        ('{ claims(where: {bounty_id_gte: "5", bounty_id_lte: "1005"}, orderBy: amount) { id } }', 200),
+        ('{ claims(where: {bounty_id_gte: "5", bounty_id_lte: "1006"}, orderBy: amount) { id } }', 400),
+        ("{ roster_members(orderBy: encryption_public_key) { id } }", 200),
+        ("{ bounties { submissions(orderBy: tx_hash) { id } } }", 200),
+        ("{" + " ".join(f'a{n}: bounty(id: "{n}") {{ id }}' for n in range(20)) + "}", 200),
+        ("{" + " ".join(f'a{n}: bounty(id: "{n}") {{ id }}' for n in range(21)) + "}", 400),
+        ("{ a: verdict_replacements { id } b: verdict_replacements { id } }", 200),
+        ("{ a: verdict_replacements { id } b: verdict_replacements { id } c: verdict_replacements { id } }", 400),
+        ("{ a: claims(skip: 2500) { id } b: claims(skip: 2500) { id } }", 200),
+        ("{ a: claims(skip: 2500) { id } b: claims(skip: 2501) { id } }", 400),
+    ],
+)
+def test_list_that_reads_whole_tables_is_bounded(service: Service, query: str, status: int) -> None:
+    assert ask(service, query).status_code == status
+
+
 def test_too_large_answer_is_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(4):
         service.world.create()

@@ -38,6 +38,7 @@ from service_common.jobs import (
 )
 from sqlalchemy import Engine
 
+from tests.raw_server import raw_server, whole
 from tests.servers import Database
 from tests.waiting import wait_until
 
@@ -65,6 +66,14 @@ def hang(_: Message) -> None:
     """Never end."""
     while True:
         time.sleep(0.1)
+
+
+CALLED: Final[list[object]] = []
+
+
+def called(*arguments: object) -> None:
+    """Note that somebody called this function, which no worker has."""
+    CALLED.append(arguments)
 
 
 FUNCTIONS: Final = (work, hang)
@@ -207,6 +216,35 @@ def test_poison_message_fails_alone(redis: Redis, engine: Engine, data: bytes, t
     run_all(redis, engine)
     assert redis.hget(Job.key_for(ID), "status") == b"failed"
     assert (tmp_path / "notes").read_text() == "began\nended\n"
+
+
+@pytest.mark.parametrize("fails", [0, 1])
+def test_job_calls_nothing_and_nobody_at_its_end(redis: Redis, engine: Engine, fails: int) -> None:
+    """RQ would import and call what a job's hash names, send to its webhooks, and repeat it."""
+    CALLED.clear()
+    with raw_server(lambda: [whole(b"")]) as elsewhere:
+        hooks = [{"url": elsewhere.url, "job_status": each, "method": "POST"} for each in ("finished", "failed")]
+        added = {f"{each}_callback_name": f"{HERE}.called" for each in ("success", "failure", "stopped")}
+        enqueue(redis, engine, WORK, ID, message(fails=fails))
+        for name, value in {**added, "webhooks": json.dumps(hooks), "repeats_left": "1"}.items():
+            redis.hset(Job.key_for(ID), name, value)
+        run_all(redis, engine)
+        assert elsewhere.connections == 0
+    assert (CALLED, waiting(redis)) == ([], [])
+    if fails:
+        assert status(redis) is JobStatus.FAILED
+
+
+def test_abandoned_job_calls_nothing(redis: Redis, engine: Engine) -> None:
+    """A worker cleans up after one that was killed while it ran the job."""
+    CALLED.clear()
+    enqueue(redis, engine, WORK, ID, message())
+    redis.hset(Job.key_for(ID), "failure_callback_name", f"{HERE}.called")
+    queue = open_queue(QUEUE, redis)
+    redis.delete(queue.key)
+    redis.zadd(queue.started_job_registry.key, {f"{ID}:execution": 1})
+    make_worker(QUEUE, redis, engine, FUNCTIONS).clean_registries()  # type: ignore[no-untyped-call]
+    assert (CALLED, status(redis)) == ([], JobStatus.FAILED)
 
 
 # Periodic jobs

@@ -207,6 +207,10 @@ def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
     world.finalize()
     assert refusal(delivery.call(poster, retrieve, request)) == (400, "invalid_winning_solution_delivery")
     world.decide(bounty_id, world.solver(1), envelope.commitment())
+    early = delivery.call(poster, retrieve, request)  # the Hub has the award, and the index not yet
+    assert refusal(early) == (503, "bounty_chain_state_unavailable")
+    assert int(early.headers["Retry-After"]) >= 1
+    failures = counted_failures()
     world.index()
     assert refusal(delivery.call(poster, retrieve, request)) == (503, "bounty_chain_state_unavailable")
     assert counted_failures() == failures, "the chain needs its time, whoever asks"
@@ -214,6 +218,16 @@ def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
     for key in ("0x" + "00" * 32, "0x01", "0x" + "ff" * 32):
         response = delivery.call(poster, retrieve, {"poster_ephemeral_public_key": key})
         assert refusal(response) == (400, "invalid_winning_solution_delivery")
+
+
+def test_wrap_is_not_refused_by_an_index_behind(delivery: Delivery) -> None:
+    """The Hub records the Submission, and the index has not seen it for hours."""
+    world, identity = delivery.world, Identity.generate()
+    bounty_id = world.create()
+    world.finalize()
+    envelope = delivery.submission(bounty_id, world.solver(1), identity)
+    world.advance_to(world.reveal_at(bounty_id))
+    assert refusal(delivery.wrap(1, envelope, identity)) == (503, "bounty_projection_unavailable")
 
 
 def swept(delivery: Delivery) -> int:

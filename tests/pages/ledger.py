@@ -183,10 +183,12 @@ class Bounty:
 
 @dataclass
 class Ledger:
-    """Everything there is. ``head_time`` is the newest indexed block's; ``is_behind``: the chain has newer ones."""
+    """Everything there is. ``head_time`` is the newest indexed block's, and the final one ``final_age`` seconds older;
+    ``is_behind``: the chain has newer ones."""
 
     bounties: dict[BountyId, Bounty] = field(default_factory=dict)
     head_time: UnixSeconds = NOW
+    final_age: int = 20
     is_behind: bool = False
     halted: str | None = None
     withheld: list[dict[str, Any]] = field(default_factory=list)
@@ -217,8 +219,8 @@ class Ledger:
         yield h.head, {
             "chain_id": CHAIN, "hub_address": HUB, "block_number": BLOCK, "block_hash": hash_of("block"),
             "block_time": self.head_time, "finalized_number": FINALIZED, "finalized_hash": hash_of("finalized"),
-            "finalized_time": self.head_time - 20, "tip_number": BLOCK + self.is_behind, "halted": self.halted,
-            "reorg_count": 2, "deepest_reorg": 3,
+            "finalized_time": self.head_time - self.final_age, "tip_number": BLOCK + self.is_behind,
+            "halted": self.halted, "reorg_count": 2, "deepest_reorg": 3,
         }  # fmt: skip
         places = count(1)
         published = roster()

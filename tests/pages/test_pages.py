@@ -244,8 +244,14 @@ def test_finality__of_a_young_block__is_said_by_times(pages: Pages) -> None:
     pages.ledger.add(block=4_991, created_at=NOW - 20)  # a block of the finalized one's second
     pages.ledger.add(block=4_990, created_at=NOW - 20)
     assert "The terms of this bounty can still change for about 17 seconds" in pages.text("/bounties/1")
-    assert "The terms of this bounty can still change for about 1 second:" in pages.text("/bounties/2")
+    assert "The terms of this bounty can still change for about 5 seconds:" in pages.text("/bounties/2")
     assert "The terms of this bounty can no longer change" in pages.text("/bounties/3")
+
+
+def test_halted_finality_promises_no_few_seconds(pages: Pages) -> None:
+    pages.ledger.final_age = 4_800
+    pages.ledger.add(block=5_000, created_at=NOW - 4_792)
+    assert "The terms of this bounty can still change for about 20 minutes" in pages.text("/bounties/1")
 
 
 def test_text_is_in_the_language_it_names(pages: Pages) -> None:

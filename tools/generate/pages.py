@@ -8,8 +8,15 @@ from bounty_protocol.chain.world import assumptions
 from bounty_protocol.domain.challenge.page import FIELDS
 from graphql import GraphQLObjectType, get_named_type
 from service_api.subgraph.entities import ENTITIES
-from service_api.subgraph.request import MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTIONS, MAX_SAME_FIELDS, MAX_TOKENS
-from service_api.subgraph.rows import MAX_ANSWER_BYTES, MAX_IN, MAX_ROWS
+from service_api.subgraph.request import (
+    MAX_DEPTH,
+    MAX_FIELDS,
+    MAX_INTROSPECTIONS,
+    MAX_LISTS,
+    MAX_SAME_FIELDS,
+    MAX_TOKENS,
+)
+from service_api.subgraph.rows import MAX_ANSWER_BYTES, MAX_IN, MAX_ROWS, MAX_SKIP, MAX_WIDE
 from service_api.subgraph.schema import make_schema
 
 from tests.api.contract import Json, Operation, openapi_document, operations
@@ -79,7 +86,10 @@ def _limits() -> Iterator[str]:
         ("times that one place of the answer, such as `bounties.id`, is named", f"{MAX_SAME_FIELDS:,}"),
         ("levels of fields", f"{MAX_DEPTH:,}"),
         ("`__schema` and `__type` in one query", f"{MAX_INTROSPECTIONS:,}, without aliases inside them"),
+        ("lists and single rows", f"{MAX_LISTS:,}"),
+        ("of those, lists without a selective filter, which may read a whole table", f"{MAX_WIDE:,}"),
         ("rows of all lists together", f"{MAX_ROWS:,}"),
+        ("rows that all lists together skip; below a row, for each row", f"{MAX_SKIP:,}"),
         ("bytes of the answer, estimated from its fields and names", f"{MAX_ANSWER_BYTES // 2**20} MiB"),
         ("values of an `_in` filter", f"{MAX_IN:,}"),
     )

@@ -2,7 +2,9 @@
 
 import secrets
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from itertools import islice
 from threading import Barrier, Event, Thread
 
 import pytest
@@ -237,12 +239,36 @@ def test_one_site_does_not_lock_out_all_new_wallets(node: AnvilServer, monkeypat
     wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
     asked = made(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
     checked = 0
-    for second in range(6):
+    for second in range(12):
         clock.at += 1.0
-        sent = [outcome(asked, new_key().address, b"\x01", f"2001:db8:7:{second:x}{each:02x}::1") for each in range(30)]
+        sent = [outcome(asked, new_key().address, b"\x01", f"2001:db8:7:{second:x}{each:02x}::1") for each in range(10)]
         checked += sent.count("NO_CODE")
     assert checked == SITE_SHARE * contract_wallets.OF_NETWORK.amount
     assert outcome(asked, wallet, SIGNATURE, "2001:db8:8::1") == "ACCEPTED"
+
+
+def test_site_leaves_a_place_for_new_wallets_of_others(node: AnvilServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, and within each second, though its minute has room for more."""
+    monkeypatch.setattr(contract_wallets, "CALL_SECONDS", 60.0)
+    head = header_at(Rpc([node.url]), "latest").number
+    asked = made(Rpc([node.url]), lambda: head, StandingClock())
+    wallet, others = w.place(node, w.owner_wallet(OWNER.address)), [f"2001:db8:7:{each:x}::1" for each in range(120)]
+    sent = [outcome(asked, new_key().address, b"\x01", each) for each in others]
+    assert 0 < sent.count("NO_CODE") < contract_wallets.OF_STRANGERS.amount
+    assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
+    asked, most = made(Rpc([node.url]), lambda: head), contract_wallets.STRANGERS_OF_NETWORK
+    node.pause()
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            pending = [pool.submit(outcome, asked, new_key().address, b"\x01", each) for each in others[:8]]
+            refused = list(islice(as_completed(pending), 8 - most))  # while the node is silent, only these are done
+            honest = pool.submit(outcome, asked, wallet, SIGNATURE, HOME)
+            node.resume()
+    finally:
+        node.resume()
+    assert {each.result() for each in refused} == {"service_overloaded"}
+    assert [each.result() for each in pending].count("NO_CODE") == most < contract_wallets.STRANGERS_AT_A_TIME
+    assert honest.result() == "ACCEPTED"
 
 
 def test_accepted_wallet_keeps_its_places(node: AnvilServer) -> None:
@@ -250,12 +276,12 @@ def test_accepted_wallet_keeps_its_places(node: AnvilServer) -> None:
     wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
     asked = made(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
     assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
-    strangers = [outcome(asked, new_key().address, b"\x01", CAFE) for _ in range(100)]
+    strangers = [outcome(asked, new_key().address, b"\x01", f"198.51.100.{each}") for each in range(100)]
     assert strangers.count("NO_CODE") == contract_wallets.OF_STRANGERS.amount - 1
     assert [outcome(asked, wallet, SIGNATURE, HOME) for _ in range(5)] == ["ACCEPTED"] * 5
-    for _ in range(4):
+    for _ in range(7):
         clock.at += 1.0
-        for _ in range(30):
+        for _ in range(10):
             outcome(asked, new_key().address, b"\x01", HOME)
     clock.at += 1.0
     assert outcome(asked, new_key().address, b"\x01", HOME) == "service_overloaded"

@@ -95,7 +95,7 @@ def test_wrong_signatures_cost_no_more_calls() -> None:
     service = make()
     wrong = signed(service.chain, account=new_key().address)
     for _ in range(OF_NETWORK.amount):
-        service.chain.clock.sleep(0.05)
+        service.chain.clock.sleep(0.2)
         assert service.receive(wrong) is not None
     before = len(service.chain.calls)
     for _ in range(50):

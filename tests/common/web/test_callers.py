@@ -42,7 +42,7 @@ def test_refused_network_waits_and_no_other(monkeypatch: pytest.MonkeyPatch) -> 
     client = Client(Edge(over_budget, Callers(Budgets(StandingClock()), CallerBudgets(), 1, at_once=1)))
 
     def ask(path: str, address: str) -> int:
-        return client.get(path, headers={"X-Forwarded-For": address}).status_code
+        return client.get(path, headers={"Callers": address}).status_code
 
     assert [ask("/", HOME), ask("/", HOME)] == [200, 200]
     with ThreadPoolExecutor(1) as thread:

@@ -35,6 +35,7 @@ FIELDS: Final = {
     "delivery_keys": "delivery_public_key effective_from",
     "delivery_key_withdrawals": "delivery_public_key",
 }
+_BY_BLOCK: Final = "orderBy: block_number, "
 PLACED: Final = "id block_number block_hash tx_hash time"
 Expected = Callable[[World], Rows]
 
@@ -49,13 +50,15 @@ def check_bounty_rows(reading: AnswerCheck, first: int, last: int | None) -> Non
             wanted = (world.bounties[number] for number in range(first, end + 1) if number in world.bounties)
             return {key: row for bounty in wanted for key, row in bounty_rows(entity, bounty).items()}
 
-        _check_rows(reading, entity, f"where: {{{where}}}, ", expected)
+        # By the number that filters them: without an end, another order would have the API read a whole table.
+        order = "orderBy: bounty_id, " if last is None else _BY_BLOCK
+        _check_rows(reading, entity, f"where: {{{where}}}, {order}", expected)
 
 
 def check_deployment_rows(reading: AnswerCheck) -> None:
     """Compare the rows that are not about bounties."""
     for entity in OF_THE_DEPLOYMENT:
-        _check_rows(reading, entity, "", lambda world, entity=entity: deployment_rows(entity, world))  # type: ignore[misc]
+        _check_rows(reading, entity, _BY_BLOCK, lambda world, entity=entity: deployment_rows(entity, world))  # type: ignore[misc]
 
 
 def ranges(world: World, numbers: Sequence[int] | None) -> Iterator[tuple[int, int | None]]:
@@ -102,7 +105,7 @@ def _read_rows(reading: AnswerCheck, entity: str, where: str) -> tuple[dict[str,
     """Return the rows that pages reach, what the chain was at the last page, and whether these are all."""
     seen, moments, skip, begin = dict[str, Any](), list[Moment](), 0, reading.api.received
     while skip <= MOST_SKIPPED:
-        part = f"{where}first: {PAGE}, skip: {skip}, orderBy: block_number"
+        part = f"{where}first: {PAGE}, skip: {skip}"
         query = f"{{ {META} rows: {entity}({part}) {{ {PLACED} {FIELDS[entity]} }} }}"
         data = reading.api.graphql(query)
         reading.api.bound_list(begin)

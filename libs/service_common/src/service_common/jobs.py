@@ -257,6 +257,14 @@ def _forget(queue: Queue, job_id: str) -> None:
         pipeline.execute()
 
 
+_FIELDS: Final = frozenset(
+    {"created_at", "data", "description", "ended_at", "enqueued_at", "failure_ttl", "last_heartbeat", "origin"}
+    | {"result_ttl", "started_at", "status", "timeout", "ttl", "worker_name"}
+)
+"""What a worker reads of a job's hash. RQ would import and call the callbacks that other fields name, send to webhooks,
+and repeat the job."""
+
+
 class ForeignJob(Exception):
     """A job that names another function than those of its worker: it would have its Secrets."""
 
@@ -276,6 +284,10 @@ class _OwnJob(Job):
         if (function := self.functions.get(str(self.func_name))) is None:
             raise ForeignJob(f"{self.func_name!r} is not a job of this worker")
         return lambda received: function(check_message(received))
+
+    def restore(self, raw_data: Mapping[bytes, bytes]) -> None:
+        """Read the fields of the job's hash that a worker of ours needs, and no others."""
+        super().restore({name: value for name, value in raw_data.items() if name.decode("latin-1") in _FIELDS})
 
     def perform(self) -> object:
         """Run the job, or do nothing if another process runs it."""

@@ -9,7 +9,7 @@ from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.rpc import OneEndpoint, Rpc, RpcRefused
 from bounty_protocol.domain.lifecycle.bounty import Bounty
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BlockNumber
+from bounty_protocol.types import Address, BlockNumber, BountyId
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.log import get_logger
 
@@ -22,6 +22,11 @@ class HubWitness:
 
     rpc: Rpc
     hub: Address
+
+    def is_open(self, bounty_id: BountyId) -> bool:
+        """Return whether the Hub shows no end of the bounty, in its newest block."""
+        seen = self.rpc.agreed(lambda one: Hub(one, self.hub).bounty(bounty_id), 1)
+        return seen is not None and seen.outcome is None
 
     def require_ending(self, bounty: Bounty, final: BlockNumber) -> None:
         """Raise 503 unless the Hub has this Poster, roster and outcome in the finalized block ``final``."""

@@ -114,10 +114,12 @@ class Wraps:
     def retrieve(self, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
         """Return the answer of ``retrieve``: the winner's content key, sealed to the Poster's fresh key."""
         known = self._bounties.known(bounty_id)
-        ending = known.ending
+        ending, head = known.ending, known.facts.head
+        if ending is None and not self._witness.is_open(bounty_id):
+            raise known.facts.source.not_final(head, head.block_time)
         if ending is None or ending.outcome is not Outcome.AWARDED:
             raise state_refusal(REFUSED, "The bounty has not been awarded; there is no winning work to deliver.")
-        self._witness.require_ending(known.bounty, known.facts.head.finalized_number)
+        self._witness.require_ending(known.bounty, head.finalized_number)
         solver, commitment = ending.winner, ending.submission_commitment
         identity, stored = None, self._wrapped(bounty_id, commitment).get(solver)
         if stored is not None:
@@ -160,7 +162,8 @@ class Wraps:
         with self._bounties.source.open() as facts:
             active = facts.active_submission(known.bounty.bounty_id, wrap.solver_address)
         if active is None or active.event.submission_commitment != wrap.submission_commitment:
-            raise state_refusal(REFUSED, "The Hub does not record this Submission as that Solver's current one.")
+            message = "The Hub does not record this Submission as that Solver's current one."
+            raise facts.source.unless_behind(facts.head, state_refusal(REFUSED, message))
 
 
 def _key_that_opens(accepted: Sequence[Identity], wrap: WrapRequest, content_public_key: Bytes32) -> Bytes32:

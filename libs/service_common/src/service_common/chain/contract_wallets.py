@@ -36,7 +36,11 @@ MAX_ANSWER_BYTES: Final = 16 * 1024
 MAX_AT_A_TIME: Final = 8
 STRANGERS_AT_A_TIME: Final = 5
 """Calls at a time about accounts that were not accepted lately from the network that sends the request."""
+STRANGERS_OF_NETWORK: Final = 2
+"""Of those, for one network, whatever it names; the /48 of an IPv6 address counts as one."""
 OF_STRANGERS: Final = Budget("wallet-checks-of-strangers", 30, 1)
+OF_ONE: Final = Budget("wallet-checks-of-one", 10, 1)
+"""Of those, for one network: so a place of each second is left to new wallets of others."""
 OF_NETWORK: Final = Budget("wallet-checks", 60, 60)
 OF_ACCEPTED: Final = Budget("wallet-checks-of-accepted", 600, 60)
 """Of a wallet at a network from which it was accepted lately."""
@@ -85,7 +89,11 @@ class ContractWallets:
         """
         with ExitStack() as places:
             if not self._is_accepted(account, network):  # strangers use up only their own places, never everyone's
+                if network is not None:
+                    places.enter_context(self._places.hold(("strangers", network.widest), STRANGERS_OF_NETWORK))
                 places.enter_context(self._places.hold("strangers", STRANGERS_AT_A_TIME))
+                if network is not None and not self._budgets.take(OF_ONE, network.widest).granted:
+                    raise _overloaded(is_failure=False)
                 if not self._budgets.take(OF_STRANGERS, "all").granted:
                     raise _overloaded(is_failure=False)
             places.enter_context(self._places.hold("all", MAX_AT_A_TIME, refusal=_overloaded(is_failure=True)))

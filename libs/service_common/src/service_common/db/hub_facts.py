@@ -1,9 +1,9 @@
 """Facts that authorize: indexed, finalized, and not contradicted by anything later.
 
 A fact is returned only when the block that set it is at or behind the finalized block of the copy; otherwise the caller
-gets a 503, with a Retry-After from the finality lag as measured. An unknown bounty is 404 only while the copy is a few
-blocks behind the chain; one that lags or is halted answers 503 instead. Section "States and transitions" of the
-interface.
+gets a 503, with a Retry-After from the finality lag as measured. What the copy does not have is refused only while the
+copy is as new as the chain's pace allows; one that lags or is halted answers 503 instead. Section "States and
+transitions" of the interface.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from bounty_protocol.domain.lifecycle.bounty import Bounty
 from bounty_protocol.domain.lifecycle.hub_events import BountyFinalized, Logged, Origin, SubmissionRecorded
 from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BountyId, ChainId
+from bounty_protocol.types import Address, BountyId, ChainId, UnixSeconds
 from sqlalchemy import Connection, Engine
 
 from service_common.chain.settings import ChainSettings
@@ -32,12 +32,13 @@ from service_common.db.hub_reads import (
 
 MAX_LAG_SECONDS: Final = 60
 """A copy whose newest block is older than this is behind the chain, as the status says it."""
-UNKNOWN_AFTER_SECONDS: Final = 5
-"""A copy whose newest block is older than this and one block's time cannot show that something does not exist: two
-steps of the index, the second that a header's time leaves out, and two that an endpoint takes."""
+UNKNOWN_AFTER_SECONDS: Final = 3
+"""A copy whose newest block is older than this and one block's time cannot show that something does not exist: a step
+of the index, the second that a header's time leaves out, and one that an endpoint takes."""
 FAILS_AFTER_SECONDS: Final = 16
 """What a copy refuses whose newest block is older than this counts as the service's failure."""
 _ASK_AGAIN_SECONDS: Final = 5
+_LONGEST_WAIT_SECONDS: Final = 600
 INDEX_UNAVAILABLE: Final = "bounty_projection_unavailable"
 _CHAIN_STATE: Final = "bounty_chain_state_unavailable"
 
@@ -92,10 +93,24 @@ class FactSource:
 
     def no_such_bounty(self, head: Head) -> ServiceError:
         """Return 404 for a bounty that the copy does not have, 503 while the copy is too far behind to know."""
-        if self.clock.now() - head.block_time > UNKNOWN_AFTER_SECONDS + head.seconds_per_block:
-            message = "The indexed Hub state is behind the chain; the bounty may exist."
-            return ServiceError(INDEX_UNAVAILABLE, message, retry_after=_ASK_AGAIN_SECONDS, is_failure=self.fails(head))
-        return ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
+        return self.unless_behind(head, ServiceError("bounty_not_found", "This deployment's Hub has no such bounty."))
+
+    def unless_behind(self, head: Head, refusal: ServiceError) -> ServiceError:
+        """Return the refusal of what the copy does not have; 503 while the copy is too far behind to know."""
+        if self.clock.now() - head.block_time <= UNKNOWN_AFTER_SECONDS + head.seconds_per_block:
+            return refusal
+        message = "The indexed Hub state is behind the chain, which may have this already."
+        return ServiceError(INDEX_UNAVAILABLE, message, retry_after=_ASK_AGAIN_SECONDS, is_failure=self.fails(head))
+
+    def not_final(self, head: Head, at: UnixSeconds) -> ServiceError:
+        """Return 503 for a fact of the time ``at`` that is not final; no failure of the service if only the chain needs
+        time."""
+        return ServiceError(
+            _CHAIN_STATE,
+            "The indexed Hub state for this bounty has not reached a finalized block yet.",
+            retry_after=min(_LONGEST_WAIT_SECONDS, head.seconds_to_finality(at, self.clock.now())),
+            is_failure=self.fails(head),
+        )
 
 
 def unreadable() -> ServiceError:
@@ -145,13 +160,6 @@ class HubFacts:
         return submission
 
     def require_finalized(self, origin: Origin) -> None:
-        """Raise 503 unless the fact's block is final; that is no failure of the service if only the chain needs
-        time.
-        """
+        """Raise 503 unless the fact's block is final."""
         if not self.head.is_finalized(origin.block_number):
-            raise ServiceError(
-                _CHAIN_STATE,
-                "The indexed Hub state for this bounty has not reached a finalized block yet.",
-                retry_after=min(600, max(1, origin.time - self.head.finalized_time)),
-                is_failure=self.source.fails(self.head),
-            )
+            raise self.source.not_final(self.head, origin.time)

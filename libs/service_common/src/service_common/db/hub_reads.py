@@ -129,6 +129,14 @@ class Head:
         """Return the seconds that a fact currently takes from its block to finality."""
         return max(1, self.block_time - self.finalized_time)
 
+    def seconds_to_finality(self, at: UnixSeconds, now: UnixSeconds) -> int:
+        """Return about how long a block of the time ``at`` is not final yet.
+
+        As long as the final block is behind it, if finality keeps its distance. Finality moves in leaps and may halt,
+        which the age of the final block shows: so at least a quarter of that age.
+        """
+        return max(1, at - self.finalized_time, (now - self.finalized_time) // 4)
+
     def blocks_in(self, seconds: int) -> int:
         """Return how many blocks the chain makes in these seconds, at its pace since the final block."""
         return blocks_in(

@@ -50,8 +50,8 @@ class CallerBudgets:
 class Callers:
     """The callers of one app.
 
-    ``hops`` is how many of the deployment's own proxies are before it, ``at_once`` how many requests of one network a
-    process answers at a time.
+    ``hops`` is how many of the deployment's own proxies stated who called them, in the header ``Callers``, ``at_once``
+    how many requests of one network a process answers at a time.
     """
 
     def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int, at_once: int = AT_ONCE) -> None:
@@ -66,7 +66,7 @@ class Callers:
     def network_of(self, environ: WSGIEnvironment) -> Network | None:
         """Return the network of a request that the framework has not seen yet."""
         if _NETWORK not in environ:
-            stated = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
+            stated = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_CALLERS", "")
             address = client_address(*stated, self._hops)
             environ[_NETWORK] = None if address is None else network_of(address)
         return cast("Network | None", environ[_NETWORK])
@@ -109,19 +109,27 @@ class Callers:
         try:
             yield
         finally:
-            more, network = int((thread_time() - began) / seconds), self.network()
-            if more and network is not None:
-                self.budgets.spend_of(network, budget, more)
+            self.spend(budget, int((thread_time() - began) / seconds))
+
+    def spend_reads(self, reads: int) -> None:
+        """Charge for as many further public reads as a read was worth, whatever time it took."""
+        self.spend(self._limits.reads, reads)
 
     def prove(self, signer: Address) -> None:
         """Charge for a signed request once its signer is proven."""
         self.charge_account(self._limits.account, self._limits.address, signer)
 
     def charge(self, budget: Budget, cost: int = 1) -> None:
-        """Take from a budget of this request's network; 429 if it is used up."""
+        """Take from a budget of this request's network; 429 if it is used up. With 0 only see that it is not."""
         network = self.network()
         if network is not None:
             _require(self.budgets.take_of(network, budget, cost))
+
+    def spend(self, budget: Budget, cost: int) -> None:
+        """Take what work has already cost from a budget of this request's network: all of it, or what is left."""
+        network = self.network()
+        if cost and network is not None:
+            self.budgets.spend_of(network, budget, cost)
 
     def charge_account(self, own: Budget, behind_address: Budget, signer: Address, cost: int = 1) -> None:
         """Take from a proven account's own budget and from the one shared by all accounts of its network; 429 if either

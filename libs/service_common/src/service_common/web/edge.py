@@ -47,6 +47,10 @@ KEPT: Final = "kept"
 _NO_ROUTE: Final = "none"
 _HAS_NO_PLACE: Final = "service.no_place"
 _BODY_IS_READ: Final = "service.body_read"
+MAX_PASSED_BYTES: Final = 300_000
+"""The proxies before a service refuse what is as long as this, or longer. A shorter body is read to its end also where
+it is too long for every route: if the service closed the connection before, the proxy would answer 502 in its place."""
+_PIECE_BYTES: Final = 64 * 1024
 _ALWAYS: Final = "/healthz"
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
 _EVERYWHERE: Final = (
@@ -123,15 +127,18 @@ def may_have_body(environ: WSGIEnvironment) -> bool:
 
 
 def _read_body(environ: WSGIEnvironment) -> None:
-    """Put the whole body where the app reads it; a body that no route accepts is left for the route to refuse."""
+    """Put the whole body where the app reads it; a body that no route accepts is not kept, and the route refuses it."""
     if not may_have_body(environ) or "HTTP_TRANSFER_ENCODING" in environ:
         return
     text = environ["CONTENT_LENGTH"]
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) > MAX_DOCUMENT_BYTES:
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) >= MAX_PASSED_BYTES:
         return
     body, stream, left = BytesIO(), environ["wsgi.input"], int(text)
-    while left and (piece := stream.read(left)):
-        left -= body.write(piece)
+    is_kept = left <= MAX_DOCUMENT_BYTES
+    while left and (piece := stream.read(min(left, _PIECE_BYTES))):
+        left -= len(piece)
+        if is_kept:
+            body.write(piece)
     body.seek(0)
     environ["wsgi.input"] = body
     environ[_BODY_IS_READ] = not left

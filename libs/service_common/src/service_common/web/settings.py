@@ -20,8 +20,9 @@ _OWN_PORTS: Final = frozenset({":80", ":443"})
 class WebSettings:
     """``public_host`` is the URL host: lowercased, with the port where it is not the scheme's default.
 
-    ``forwarded_hops`` is how many proxies of this deployment are before the process, each adding who called it to
-    ``X-Forwarded-For``.
+    ``forwarded_hops`` is how many proxies of this deployment stated who called them. The last one always sets the
+    header ``Callers``: WSGI gives a name with a hyphen and the same one with an underscore one key, so that a caller
+    could write the other spelling.
     """
 
     public_host: str
@@ -46,13 +47,14 @@ def read_web_settings(reader: EnvironmentReader) -> WebSettings:
             "SERVICE_FORWARDED_HOPS",
             within(0, 9),
             0,
-            "the operator's own proxies in front, each adding to `X-Forwarded-For`; for budgets only. Requests that "
-            "bypass the proxies, from inside the deployment, have no budget per caller",
+            "the operator's own proxies that state who calls: with compose its Caddy, in a cluster those before the "
+            "pod, each adding to `X-Forwarded-For`; for budgets only. Requests that bypass them, from inside the "
+            "deployment, have no budget per caller",
         ),
     )
 
 
-def client_address(peer: str, forwarded_for: str, hops: int) -> str | None:
+def client_address(peer: str, callers: str, hops: int) -> str | None:
     """Return the caller's address: the peer, or what the outermost of our own proxies saw; what the caller wrote never
     counts.
 
@@ -60,7 +62,7 @@ def client_address(peer: str, forwarded_for: str, hops: int) -> str | None:
     """
     if hops == 0:
         return peer
-    named = [part.strip() for part in forwarded_for.split(",")] if forwarded_for else []
+    named = [part.strip() for part in callers.split(",")] if callers else []
     return named[-hops] if hops <= len(named) else None
 
 

@@ -88,28 +88,24 @@ def _guardian(connection: Connection, account: Address) -> GuardianConduct:
     if not versions:
         return GuardianConduct(0, 0, 0, 0, 0, None)
     due = (
-        select(_B.bounty_id, _B.reveal_at, _B.roster_version)
+        select(_B.bounty_id, _B.reveal_at, _B.roster_version, _F.guardian_fee_count)
         .join(t.finalizations, _F.bounty_id == _B.bounty_id)
         .where(_B.roster_version.in_(versions), _F.reason != SettlementReason.NO_SUBMISSIONS.number)
         .order_by(_B.bounty_id.desc())
         .limit(MOST_COUNTED)
         .subquery()
     )
-    last = (
-        select(_V.bounty_id, _V.guardian, func.max(_V.time).label("at"))
-        .where(_V.bounty_id.in_(select(due.c.bounty_id)))
-        .group_by(_V.bounty_id, _V.guardian)
-        .subquery()
-    )
-    size = select(func.count()).where(m.version == due.c.roster_version).scalar_subquery()
-    totals = select(func.count(), func.coalesce(func.sum(size), 0)).select_from(due)
-    all_due, roster_due = connection.execute(totals).one()
-    own = last.c.guardian == account
-    roster_recorded, recorded, seconds = connection.execute(
+    own = select(func.max(_V.time)).where(_V.bounty_id == due.c.bounty_id, _V.guardian == account).scalar_subquery()
+    found = select(due.c.roster_version, due.c.guardian_fee_count, (own - due.c.reveal_at).label("seconds")).subquery()
+    sizes = select(m.version, func.count().label("size")).where(m.version.in_(versions)).group_by(m.version).subquery()
+    c = found.c
+    row = connection.execute(
         select(
             func.count(),
-            func.count().filter(own),
-            _median(func.greatest(0, last.c.at - due.c.reveal_at)).filter(own),
-        ).select_from(due.join(last, last.c.bounty_id == due.c.bounty_id))
+            func.count(c.seconds),
+            func.coalesce(func.sum(sizes.c.size), 0),
+            func.coalesce(func.sum(c.guardian_fee_count), 0),  # one for each Guardian with a Verdict
+            _median(func.greatest(0, c.seconds)).filter(c.seconds.is_not(None)),
+        ).select_from(found.join(sizes, sizes.c.version == c.roster_version))
     ).one()
-    return GuardianConduct(all_due, recorded, all_due - recorded, int(roster_due), roster_recorded, _whole(seconds))
+    return GuardianConduct(row[0], row[1], row[0] - row[1], int(row[2]), int(row[3]), _whole(row[4]))

@@ -136,7 +136,7 @@ def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
     record = None if kept is None else read(VerificationRecord, kept)
     made = payments(record.amounts, claims) if record else ()
     stage = stage_of(facts, now, has_submissions=detail.active_submission_count > 0)
-    unfinal = finality_seconds(detail, found.bounty.changed_at.time, head.finalized_time)
+    unfinal = finality_seconds(detail, head, found.bounty.changed_at.time, now)
     return BountyPage(
         head=head,
         detail=detail,

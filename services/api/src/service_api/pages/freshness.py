@@ -40,12 +40,9 @@ def notices(head: Head | None, now: UnixSeconds) -> tuple[Notice, ...]:
     return (Notice("The index is behind the chain", text),)
 
 
-def finality_seconds(detail: BountyDetail, changed_at: UnixSeconds, finalized_at: int) -> int:
-    """Return about how long a bounty's newest fact can still change, if finality stays as far behind; 0 once final.
-
-    It compares the times of the fact's block and of the finalized one, which may be equal.
-    """
-    return 0 if detail.finality is Finality.FINALIZED else max(1, changed_at - finalized_at)
+def finality_seconds(detail: BountyDetail, head: Head, changed_at: UnixSeconds, now: UnixSeconds) -> int:
+    """Return about how long a bounty's newest fact can still change; 0 once final."""
+    return 0 if detail.finality is Finality.FINALIZED else head.seconds_to_finality(changed_at, now)
 
 
 def finality(status: BountyStatus, seconds: int) -> str:

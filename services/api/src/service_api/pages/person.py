@@ -33,7 +33,7 @@ from service_api.pages.sources import PageSources
 from service_api.pages.stage import Stage, stage_of
 from service_api.pages.titles import NO_TITLE, Title
 
-MOST_OF_PERSON: Final = 500
+MOST_OF_PERSON: Final = 200
 """Rows of each kind of an account that are read, the newest."""
 MOST_BEGUN: Final = 500
 MOST_COMING: Final = 100
@@ -82,7 +82,7 @@ class ToJudge:
 
 @dataclass(frozen=True, slots=True)
 class PersonPage:
-    """Everything on the page. ``total`` counts at most 500 of a kind."""
+    """Everything on the page. ``rows_read`` counts what the database read for it."""
 
     head: Head
     account: Address
@@ -96,6 +96,7 @@ class PersonPage:
     """More may wait for it than was looked at, or is shown."""
     now: UnixSeconds
     record: AccountRecord
+    rows_read: int
 
     def title(self, bounty_id: BountyId) -> Title:
         """The title of a bounty that is named on the page."""
@@ -131,6 +132,7 @@ def person_page(deps: PageSources, account: Address) -> PersonPage:
         is_cut=judging.is_cut or len(waiting) > MAX_WAITING or any(len(kind) == MOST_OF_PERSON for kind in kinds),
         now=now,
         record=record,
+        rows_read=sum(map(len, kinds)) + len(bounties),
     )
 
 

@@ -14,6 +14,7 @@ from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
 from service_common.db.hub_reads import Head, read_delivery_keys, read_fee_policy
 from service_common.web.authentication import public
+from service_common.web.callers import Callers
 from service_common.web.dependencies import provided
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
@@ -34,6 +35,8 @@ routes = Blueprint("pages", __name__, template_folder="templates")
 
 T = TypeVar("T")
 SHOWN_WITHHELD: Final = 100
+ROWS_OF_READ: Final = 25
+"""Rows of an account's history that cost its reader one further read: a Guardian's are hundreds."""
 Made = tuple[Head | None, dict[str, object]]
 """How far the index was, and what a template shows."""
 
@@ -144,6 +147,7 @@ def get_person(account: str) -> Response | PlainResponse:
 
     def make() -> Made:
         found = person.person_page(provided(PageSources), address)
+        provided(Callers).spend_reads(found.rows_read // ROWS_OF_READ)
         return found.head, {"page": found}
 
     return page("person.html", make)

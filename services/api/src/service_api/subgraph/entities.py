@@ -35,6 +35,7 @@ from service_api.bounties.matching import HAS_PAGE
 from service_api.moderation.texts import page_notice
 
 _OF_LOG: Final = ("block_number", "log_index")
+_IN_ORDER: Final = frozenset({"bounty_id", "block_number", "time"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,10 @@ class Entity:
     ``key`` names the columns that its ``id`` is made of, ``shared`` the one that it has in common with the rows above
     and below it. ``conditions`` has another form of "a field has this value", of columns for which the database has an
     index or statistics.
+
+    Of a table that grows, ``narrow`` names the columns whose values have few rows each, ``orders`` those in whose order
+    an index gives the rows, ``histories`` those whose values have many rows that an index gives in chain order. A list
+    of an entity without ``orders`` is short. ``is_sparse`` says that few of the table's rows are rows of the entity.
     """
 
     plural: str
@@ -51,6 +56,10 @@ class Entity:
     key: tuple[str, ...]
     shared: str = "bounty_id"
     conditions: Mapping[tuple[str, str], ColumnElement[bool]] = field(default_factory=dict)
+    narrow: frozenset[str] = frozenset()
+    orders: frozenset[str] = frozenset()
+    histories: frozenset[str] = frozenset()
+    is_sparse: bool = False
 
 
 def _shown(
@@ -204,13 +213,41 @@ ENTITIES: Final[Mapping[str, Entity]] = {
             **_by_number("outcome", _BOUNTY.c.outcome_number, Outcome),
             **_by_number("settlement_reason", _BOUNTY.c.reason_number, SettlementReason),
         },
+        narrow=frozenset({"id", "bounty_id", "poster_address", "spec_commitment"}),
+        orders=_IN_ORDER | {"poster_address", "spec_commitment", "submission_deadline", "judging_deadline"},
     ),
-    "Submission": Entity("submissions", _submissions().subquery("submission"), ("bounty_id", "solver_address")),
-    "Verdict": Entity("verdicts", _verdicts().subquery("verdict"), ("bounty_id", "guardian_address")),
-    "VerdictReplacement": Entity("verdict_replacements", _verdict_replacements().subquery("replacement"), _OF_LOG),
+    "Submission": Entity(
+        "submissions",
+        _submissions().subquery("submission"),
+        ("bounty_id", "solver_address"),
+        narrow=frozenset({"id", "bounty_id", "solver_address"}),
+        orders=_IN_ORDER | {"solver_address"},
+    ),
+    "Verdict": Entity(
+        "verdicts",
+        _verdicts().subquery("verdict"),
+        ("bounty_id", "guardian_address"),
+        narrow=frozenset({"id", "bounty_id"}),
+        orders=_IN_ORDER,
+        histories=frozenset({"guardian_address"}),
+    ),
+    "VerdictReplacement": Entity(
+        "verdict_replacements",
+        _verdict_replacements().subquery("replacement"),
+        _OF_LOG,
+        narrow=frozenset({"id", "bounty_id"}),
+        orders=_IN_ORDER,
+        is_sparse=True,
+    ),
     "GuardianRoster": Entity("guardian_rosters", _ROSTERS.subquery("roster"), ("version",), "version"),
     "RosterMember": Entity("roster_members", _MEMBERS.subquery("member"), ("version", "position"), "version"),
-    "Claim": Entity("claims", _CLAIMS.subquery("claim"), _OF_LOG),
+    "Claim": Entity(
+        "claims",
+        _CLAIMS.subquery("claim"),
+        _OF_LOG,
+        narrow=frozenset({"id", "bounty_id", "recipient"}),
+        orders=_IN_ORDER | {"recipient"},
+    ),
     "DeliveryKey": Entity("delivery_keys", _KEYS.subquery("delivery_key"), _OF_LOG),
     "DeliveryKeyWithdrawal": Entity("delivery_key_withdrawals", _WITHDRAWALS.subquery("withdrawal"), _OF_LOG),
 }

@@ -8,6 +8,7 @@ is bounded, too. Messages are the library's own for GraphQL mistakes and ours fo
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NoReturn
 
@@ -38,6 +39,8 @@ MAX_FIELDS: Final = 300
 """Fields and fragments of a query with every fragment written out; the standard introspection query has about 170."""
 MAX_SAME_FIELDS: Final = 25
 """Times that one place of the answer is named: every two of them are compared."""
+MAX_LISTS: Final = 20
+"""Lists and single rows of a query, each of which is a statement."""
 MAX_DEPTH: Final = 8
 """Levels of fields; introspection, whose depth has a rule of its own, apart."""
 MAX_INTROSPECTIONS: Final = 2
@@ -49,22 +52,35 @@ _LONG_NUMBER: Final = re.compile(r"[0-9]{101}")
 """Amounts have 78 digits; Python would refuse to read thousands with a message of its own."""
 _RULES: Final = tuple(dict.fromkeys((*specified_rules, MaxIntrospectionDepthRule)))
 _META: Final = ("__schema", "__type")
+_NO_ROWS: Final = frozenset({"_meta", "block"})
+"""Fields with fields of their own that are no rows."""
 _TOP: Final[tuple[str, ...]] = ()
 Fragments = Mapping[str, FragmentDefinitionNode]
 
 
-def read_request(body: bytes) -> tuple[DocumentNode, GraphqlRequest]:
-    """Read ``{"query": …, "variables": …, "operationName": …, "extensions": …}`` with the query's document; 400
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A query that is small enough and valid; ``lists`` counts the lists and single rows it asks for, and
+    ``introspections`` its ``__schema`` and ``__type``, with every fragment written out."""
+
+    document: DocumentNode
+    lists: int
+    introspections: int
+
+
+def read_request(body: bytes) -> tuple[CheckedQuery, GraphqlRequest]:
+    """Read ``{"query": …, "variables": …, "operationName": …, "extensions": …}`` with the query as checked; 400
     ``invalid_request`` for anything else."""
     request = load_json(body, GraphqlRequest, code="invalid_request")
-    document = (_kept if len(request.query) <= MAX_KEPT_LETTERS else _checked)(request.query)
-    if get_operation_ast(document, request.operationName or None) is None:
+    query = (_kept if len(request.query) <= MAX_KEPT_LETTERS else _checked)(request.query)
+    if get_operation_ast(query.document, request.operationName or None) is None:
         refuse("must hold one operation, or operationName must name one of its operations")
-    return document, request
+    return query, request
 
 
-def _checked(query: str) -> DocumentNode:
-    """Parse a query's document; refuse one that is too large or invalid."""
+def _checked(query: str) -> CheckedQuery:
+    """Parse a query; refuse one that is too large or invalid."""
+    lists = introspections = 0
     if _LONG_NUMBER.search(query):
         refuse("holds a number of more than 100 digits")
     try:
@@ -73,7 +89,8 @@ def _checked(query: str) -> DocumentNode:
         fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
         for definition in document.definitions:
             if isinstance(definition, OperationDefinitionNode):
-                _measure(definition.selection_set, fragments, is_meta=False)
+                counted = _measure(definition.selection_set, fragments, is_meta=False)
+                lists, introspections = lists + counted[0], introspections + counted[1]
             elif isinstance(definition, FragmentDefinitionNode):
                 is_meta = definition.type_condition.name.value.startswith("__")
                 _measure(definition.selection_set, fragments, is_meta=is_meta)
@@ -83,7 +100,7 @@ def _checked(query: str) -> DocumentNode:
         refuse(error.message)
     except RecursionError:
         refuse("is nested too deeply")
-    return document
+    return CheckedQuery(document, lists, introspections)
 
 
 _kept: Final = lru_cache(KEPT_QUERIES)(_checked)
@@ -97,18 +114,22 @@ def refuse(what: str) -> NoReturn:
     ) from None
 
 
-def _measure(selections: SelectionSetNode, fragments: Fragments, *, is_meta: bool) -> None:
-    """Refuse selections that are too large with every fragment written out.
+def _measure(selections: SelectionSetNode, fragments: Fragments, *, is_meta: bool) -> tuple[int, int]:
+    """Return how many lists and introspections selections ask for with every fragment written out; refuse too large
+    ones.
 
     ``is_meta`` says whether they belong to ``__schema`` or ``__type``, whose answers nothing else limits.
     """
-    introspections, named = 0, Counter[tuple[str, ...]]()
+    introspections, lists, named = 0, 0, Counter[tuple[str, ...]]()
     for node, place, names in _written_out(selections, fragments):
         named[place] += 1
         started = next((each for each in names if each in _META), None)
         introspections += node.name.value == started
+        lists += node.selection_set is not None and started is None and node.name.value not in _NO_ROWS
         if named[place] > MAX_SAME_FIELDS:
             refuse(f"names {'.'.join(place)[:200]} more than {MAX_SAME_FIELDS} times")
+        if lists > MAX_LISTS and not is_meta:
+            refuse(f"asks for more than {MAX_LISTS} lists and rows; ask for the others in another query")
         if introspections > MAX_INTROSPECTIONS:
             refuse(f"asks for __schema and __type more than {MAX_INTROSPECTIONS} times")
         if is_meta or started is not None:
@@ -118,6 +139,7 @@ def _measure(selections: SelectionSetNode, fragments: Fragments, *, is_meta: boo
             refuse(f"is nested more than {MAX_DEPTH} levels deep")
         elif "bounty" in names[1:-1] and node.selection_set is not None:  # each row could repeat many others
             refuse("asks for lists below the bounty of a row; ask for them by bounty_id")
+    return lists, introspections
 
 
 def _written_out(

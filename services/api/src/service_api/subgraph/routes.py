@@ -1,5 +1,8 @@
 """``POST /subgraph``: GraphQL over the indexed Hub log."""
 
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from typing import Final
 
 import orjson
@@ -24,14 +27,12 @@ from service_common.web.problems import Refusals, negotiated
 from service_api.config import ApiConfig
 from service_api.openapi.description import Described
 from service_api.subgraph.request import MAX_REQUEST_BYTES, read_request, refuse
-from service_api.subgraph.rows import Reads, overloaded, resolve
+from service_api.subgraph.rows import Price, Reads, overloaded, resolve
 from service_api.subgraph.schema import make_schema
 from service_api.versions import index_headers
 
 REFUSALS: Final[Refusals] = {"application/json": GraphqlJsonRefusal, MEDIA_TYPE: GraphqlRefusal}
 """The answer to a refused query, by media type."""
-QUERY_SECONDS: Final = 0.02
-"""Processor time of a query that counts as one."""
 AT_A_TIME: Final = 4
 """Requests of one process, so that their rows fit its memory."""
 WAIT_SECONDS: Final = 2.0
@@ -58,11 +59,12 @@ def post_subgraph(body: bytes) -> Response:
     callers, config = provided(Callers), provided(ApiConfig)
     with (
         callers.place("queries", config.at_once.queries, patience=WAIT_SECONDS),
-        callers.work(config.budgets.subgraph, QUERY_SECONDS),
     ):
+        budget = config.budgets.subgraph
+        callers.charge(budget, 0)
         read_query(allowed=frozenset())
         # The encoder of the standard library keeps every other thread waiting for 10 ms while it writes 2 MiB.
-        head, found = execute_request(provided(FactSource), body)
+        head, found = execute_request(provided(FactSource), body, partial(callers.spend, budget))
         return Response(orjson.dumps(to_json(found)), headers=index_headers(head), mimetype=negotiated(REFUSALS))
 
 
@@ -75,16 +77,23 @@ def get_subgraph_schema() -> Response:
     return Response(print_schema(make_schema()) + "\n", mimetype="text/plain")
 
 
-def execute_request(source: FactSource, body: bytes) -> tuple[Head, GraphqlAnswer]:
-    """Return how far the index is, and the answer to ``{"query": …, "variables": …, "operationName": …}``."""
-    refusal = overloaded("Too many GraphQL requests run at the moment.")
-    with _places.hold("queries", AT_A_TIME, patience=WAIT_SECONDS, refusal=refusal):
-        document, request = read_request(body)
+def execute_request(
+    source: FactSource, body: bytes, pay: Callable[[int], None] = lambda _: None
+) -> tuple[Head, GraphqlAnswer]:
+    """Return how far the index is, and the answer to ``{"query": …, "variables": …, "operationName": …}``.
+
+    ``pay`` gets its price, also that of one which is refused after it was read.
+    """
+    refusal, price = overloaded("Too many GraphQL requests run at the moment."), Price()
+    with _places.hold("queries", AT_A_TIME, patience=WAIT_SECONDS, refusal=refusal), ExitStack() as paid:
+        paid.callback(lambda: pay(price.units))
+        query, request = read_request(body)
+        price.lists, price.introspections = query.lists, query.introspections
         with source.open() as facts:
             result = execute_sync(
                 make_schema(),
-                document,
-                context_value=Reads(facts.connection, facts.head),
+                query.document,
+                context_value=Reads(facts.connection, facts.head, price),
                 variable_values=request.variables or {},
                 operation_name=request.operationName or None,
                 field_resolver=resolve,
