@@ -187,7 +187,7 @@ def test_late_index_never_says_a_bounty_is_not_there(service: Service) -> None:
     world = service.world
     world.finalize()
     began, failures = world.time(), failed()
-    world.advance_to(began + 5)
+    world.advance_to(began + 2)
     assert service.get("/api/bounties/987654").status_code == 404
     world.advance_to(began + 8)
     assert (service.get("/api/status").json or {})["state"] == "following"
