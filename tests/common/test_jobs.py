@@ -353,6 +353,7 @@ def test_job_goes_on_while_redis_is_away(working: Working) -> None:
     working.server.kill()
     working.release()
     wait_until(lambda: working.lines("ended") == 1)
+    wait_until(lambda: worker.log_path.read_text().count("the worker starts again") > 2)
     working.server.restart(empty=True)
     wait_until(lambda: working.lines("ended") > 3)
     assert worker.exit_status() is None

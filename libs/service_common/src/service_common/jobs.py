@@ -372,19 +372,19 @@ def run_worker(
         Thread(target=_keep_beginning, args=(redis, engine, periodic, idle), daemon=True, name="periodic").start()
     waiting = connect(redis_url, answer_seconds=None)
     log.info("started", queue=queue.value)
-    while True:
-        worker = make_worker(queue, waiting, engine, functions, periodic, idle)
-        try:
-            worker.work(logging_level="WARNING")
-        except StopRequested:  # a signal between two workers
-            break
-        except RedisError as error:
-            log.warning("the queue server does not answer", exc_info=error)
-        if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
-            break
-        log.warning("the worker starts again")
-        waiting.connection_pool.disconnect()
-        time.sleep(1)
+    worker = None
+    with suppress(StopRequested):  # a signal between two workers
+        while True:
+            try:
+                worker = make_worker(queue, waiting, engine, functions, periodic, idle)
+                worker.work(logging_level="WARNING")
+            except RedisError as error:  # also where no worker could be made
+                log.warning("the queue server does not answer", reason=type(error).__name__)
+            if worker and worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
+                break
+            log.warning("the worker starts again")
+            waiting.connection_pool.disconnect()
+            time.sleep(1)
     log.info("stopped")
 
 
