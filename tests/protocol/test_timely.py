@@ -47,7 +47,7 @@ def test_connection_that_tcp_gives_up_is_closed(monkeypatch: pytest.MonkeyPatch)
 
 
 PASSING = {408, 429, 502, 503, 504, *range(520, 531)}
-"""Of a proxy or CDN (docs/interface.md), and of a server that is limited or down."""
+"""Of a server that is limited or down, and of a proxy or CDN before it (docs/interface.md)."""
 
 
 def test_statuses_that_may_pass() -> None:
