@@ -274,6 +274,31 @@ test("a signature that the account's own contract refuses is sent nowhere, and a
   }
 });
 
+for (const [what, indexed, code] of [
+  ["behind the final block", 899, "index_behind"],
+  ["at the final block", 900, "read_model_mismatch"],
+  ["nowhere, as it says", undefined, "read_model_mismatch"],
+]) {
+  test(`a winner that the service does not show yet, with its index ${what}`, async () => {
+    const winner = { outcome: 1, winner: NOBODY, winningSubmission: NONE };
+    const node = {
+      readContract: async () => winner,
+      getBlock: async ({ blockTag } = {}) => ({ timestamp: blockTag === "finalized" ? 900n : 1_000n }),
+    };
+    const answers = {
+      "/api/bounties/{bounty_id}": { finality: "finalized", facts: { outcome: null, winner: null } },
+      "/api/status": { position: indexed === undefined ? null : { block_time: indexed } },
+    };
+    const api = { GET: async (path) => ({ data: answers[path] }) };
+    const stage = { say() {}, until: (work) => work(new AbortController().signal) };
+    const context = { node, hub: {}, api, stage };
+    await assert.rejects(actions.finalWinner(context, { ...winner, id: 6n }), (error) => {
+      assert.ok(code !== "index_behind" || error.message.includes("101 seconds"));
+      return error.code === code;
+    });
+  });
+}
+
 test("a browser that blocks what sites keep is told so", async (t) => {
   globalThis.indexedDB = { open: () => assert.fail(new DOMException("denied", "SecurityError")) };
   t.after(() => delete globalThis.indexedDB);
