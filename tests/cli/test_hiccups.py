@@ -245,3 +245,12 @@ def test_owners_may_sign_on_the_chain(ledger: Ledger, api: ApiTwin, solver: Term
     ran = submit_by_wallet(solver, contract(ledger, ACCEPTS), bounty, work, b"0x", b"0x")
     assert ran.last["event"] == "submit.transaction_prepared"
     assert len(api.approvals()) == 2
+
+
+@pytest.mark.parametrize("reply", [refusal(404, "route_not_found", "None."), (403, b"<html>", {}), as_json({})])
+def test_any_answer_shows_that_the_api_is_there(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, reply: Reply
+) -> None:
+    api.scripts["index"] = lambda _: reply
+    ran = submit_by_wallet(solver, ledger.people.solvers[0].address, bounty, work, *given(2))
+    assert ran.names.count("submit.approval_required") == 2

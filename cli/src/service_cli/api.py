@@ -223,17 +223,25 @@ class ApiClient:
             message = f"The wallet has signed {MAX_PROMPTS} requests in this run, and another one is needed."
             raise CommandFailed("signature_needed", message, next_action="Run the command again: it continues here.")
         ends = monotonic() + PATIENCE_SECONDS
-        with suppress(CommandRefused):  # an API without this route answers, too
-            while self.get("/api/status").json().get("state") in _NO_INDEX:
-                if monotonic() > ends:
-                    message = f"{self.peer.named} has had no index for minutes. Nothing was signed."
-                    next_action = "Run the command again later."
-                    raise CommandFailed("bounty_projection_unavailable", message, next_action=next_action)
-                say(f"{self.peer.name} has no index at the moment. Looking again in {_READY_SECONDS:.0f} s.")
-                pause(_READY_SECONDS)
+        while self._index_state() in _NO_INDEX:
+            if monotonic() > ends:
+                message = f"{self.peer.named} has had no index for minutes. Nothing was signed."
+                next_action = "Run the command again later."
+                raise CommandFailed("bounty_projection_unavailable", message, next_action=next_action)
+            say(f"{self.peer.name} has no index at the moment. Looking again in {_READY_SECONDS:.0f} s.")
+            pause(_READY_SECONDS)
         if is_repeated:
             say("asking the wallet for another signature: each is valid for one attempt, and moves no money")
         self._prompts += 1
+
+    def _index_state(self) -> object:
+        """Return the state of the API's index; None from an API that answers without it."""
+        try:
+            return self.get("/api/status").json().get("state")
+        except (CommandRefused, CommandFailed) as error:
+            if error.code not in {"route_not_found", MALFORMED}:
+                raise
+            return None
 
     def _approve(self, signer: Signer, request: RequestToSign, used: set[BlockNumber], summary: str) -> str:
         if self._chain is None:

@@ -66,13 +66,20 @@ async function answering({ api, stage }: Acting): Promise<void> {
   await stage.until(async (signal) => {
     for (;;) {
       const asked = answerOf(api.GET("/api/status", { signal }));
-      const isReady = await asked.then(({ state }) => !NO_INDEX.includes(state), (error: unknown) => !mayRepeat(error));
+      const isReady = await asked.then(({ state }) => !NO_INDEX.includes(state), answers);
       if (isReady) return;
       signal.throwIfAborted();
       stage.say("Waiting until the service answers. The wallet is asked for a signature then.");
       await pause(POLL_MILLISECONDS);
     }
   });
+}
+
+/** Whether an error is of a service that answers; raises one that no wait ends. */
+function answers(error: unknown): boolean {
+  if (mayRepeat(error)) return false;
+  if (error instanceof ServiceError && error.status !== undefined) return true;
+  throw error;
 }
 
 /**

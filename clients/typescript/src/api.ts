@@ -98,7 +98,8 @@ async function exchanged(request: Request, baseUrl: string, signing: Signing | u
     if (operation === undefined) continue;
     const unsigned = new Request(`${baseUrl.replace(/\/$/, "")}/api/status`, { signal: request.signal });
     await exchanged(unsigned, baseUrl, signing).catch((error: unknown) => {
-      if (mayRepeat(error) || request.signal.aborted) throw error; // else it answers
+      const answers = error instanceof ServiceError && error.status !== undefined && !mayPass(error.status);
+      if (!answers) throw error;
     });
   }
 }

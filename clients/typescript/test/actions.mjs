@@ -252,6 +252,19 @@ test("the pages read, sign and upload over a gateway's hiccup, and ask a wallet 
   assert.deepEqual([response.status, signatures], [201, [5, 8]]);
 });
 
+test("a wallet is asked where the service answers without its state, and not where it is another deployment's", async () => {
+  const asked = async (details) => {
+    let signatures = 0;
+    const GET = () => Promise.reject(new actions.ServiceError("deployment_mismatch", "", details));
+    const stage = { say() {}, until: (work) => work(new AbortController().signal), attempt: (_, __, ___, work) => work() };
+    const context = { api: { GET }, stage, account: ADDRESS, settings: { apiUrl: "https://api.example" } };
+    const signing = actions.signed(context, { title: "Title", name: "POST /", facts: [] }, async () => (signatures += 1));
+    return [await signing.then(() => "done", ({ code }) => code), signatures];
+  };
+  assert.deepEqual(await asked({ status: 404 }), ["done", 1]);
+  assert.deepEqual(await asked({}), ["deployment_mismatch", 0]);
+});
+
 test("a signature that the account's own contract refuses is sent nowhere, and asked for once", async () => {
   const digest = `0x${"dd".repeat(32)}`;
   const own = privateKeyToAccount(`0x${"11".repeat(32)}`);
