@@ -67,7 +67,7 @@ MUTATED = {
     "auth": ("libs/bounty_protocol", "bounty_protocol/auth", "protocol/auth"),
     "envelope": (
         "libs/bounty_protocol",
-        "bounty_protocol/domain/envelope.py",
+        "bounty_protocol/domain/envelope/document.py",
         "protocol/domain/test_envelope.py protocol/crypto/test_vectors.py",
     ),
     "age": ("libs/bounty_protocol", "bounty_protocol/crypto/age_stream.py", "protocol/crypto/test_age.py"),

@@ -12,8 +12,8 @@ from typing import Final
 
 import psutil
 import urllib3
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.types import BountyId
 from local_stack.process import Child
 from service_api.publishing.stored_pages import store_page

@@ -18,7 +18,7 @@ from typing import Final
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.domain.envelope.document import Envelope
 from bounty_protocol.types import BountyId
 from flask import Flask, Request
 from local_stack import anvil, postgres

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import urllib3
-from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from local_stack import valkey

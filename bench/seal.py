@@ -30,7 +30,7 @@ from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.timelock import timelock_decrypt, timelock_encrypt
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
-from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope.binding import Binding
 from bounty_protocol.types import Address, BountyId, ChainId
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from local_stack.toolbox import ensure_npm_package

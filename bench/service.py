@@ -17,7 +17,7 @@ from demo.bounty import Cast, Funded, Submitted
 from local_stack.stack import Stack, running_stack
 from service_common.db.engine import make_engine, reading, writing
 from service_common.db.hub_index import open_bounties
-from service_indexer.due import has_work
+from service_indexer.deadlines import has_work
 from sqlalchemy import literal, select
 
 from bench.attack.asking import readers, signer

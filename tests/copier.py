@@ -1,7 +1,7 @@
 """Somebody who reads another Solver's sealed bytes before the deadline, and hands them in as its own."""
 
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope, build_envelope
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.envelope.document import Envelope, build_envelope
 from bounty_protocol.types import Address
 
 

@@ -8,9 +8,9 @@ from bounty_protocol.crypto.artifact import SealedArtifact, seal_directory
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope, build_envelope
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.envelope.document import Envelope, build_envelope
+from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.types import Bytes32, UnixSeconds
 from bounty_protocol.wire.reading import read
 

@@ -15,7 +15,7 @@ import pytest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, to_bytes
 from demo.examples import EXAMPLES

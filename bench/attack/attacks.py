@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from bounty_protocol.auth.header import MAX_HEADER_LENGTH
-from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES, MAX_FRONTMATTER_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES, MAX_FRONTMATTER_BYTES
+from bounty_protocol.domain.envelope.document import MAX_ENVELOPE_BYTES
 from bounty_protocol.types import Address
 from graphql import get_introspection_query
 from service_api.subgraph.request import MAX_SAME_FIELDS

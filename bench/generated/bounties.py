@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.abi_hashes import guardian_roster_hash
-from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.hub_events import (
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.lifecycle.hub_events import (
     AwardClaimed,
     BountyCreated,
     BountyFinalized,
@@ -25,8 +24,9 @@ from bounty_protocol.domain.hub_events import (
     SubmissionRecorded,
     VerdictRecorded,
 )
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.domain.money import Settlement, fee_amount, settlement
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money.abi_hashes import guardian_roster_hash
+from bounty_protocol.domain.money.amounts import Settlement, fee_amount, settlement
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import (
     ZERO_ADDRESS,

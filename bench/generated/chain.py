@@ -15,8 +15,8 @@ from bounty_protocol.chain.abi import hub_abi, snake_case
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.logs import ENOUGH_LOGS
-from bounty_protocol.domain.hub_events import HubEvent
-from bounty_protocol.domain.lifecycle import HubEnum
+from bounty_protocol.domain.lifecycle.hub_events import HubEvent
+from bounty_protocol.domain.lifecycle.states import HubEnum
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32, to_bytes
 from eth_abi.abi import encode
 from service_indexer.chain import Glimpse, LogRange

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import psycopg
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.types import BlockNumber
 from service_api.bounties.searching import folded_page
 from service_indexer.follower import Follower

@@ -10,7 +10,7 @@ from service_api.config import read_config
 from service_api.deployment.constants import Constants
 from service_api.resources import make_resources
 from service_api.versions import EXTENSION, version_cache
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 from sqlalchemy import Engine
 
 from bench.generated.bounties import CHAIN, HUB

@@ -23,7 +23,7 @@ from service_api.resources import Resources, make_resources
 from service_common import log
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 from sqlalchemy import delete
 from werkzeug.test import TestResponse
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from bounty_protocol.chain.rpc import ChainUnavailable
-from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.challenge.commitments import report_commitment
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId
 from psycopg import errors as pg

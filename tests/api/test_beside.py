@@ -6,7 +6,7 @@ from io import StringIO
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.challenge.commitments import report_commitment
 from bounty_protocol.types import Address, BlockNumber
 from dotenv import dotenv_values
 from service_api.app import make_app

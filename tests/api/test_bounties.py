@@ -3,7 +3,7 @@
 import base64
 
 import pytest
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.wire.cursor import parse_cursor
 from service_common.db import app as t
 from service_common.db.engine import writing

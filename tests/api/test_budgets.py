@@ -10,7 +10,7 @@ from dataclasses import replace
 from threading import Event, Semaphore
 
 import pytest
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Address

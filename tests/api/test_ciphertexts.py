@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import urllib3
-from bounty_protocol.domain.locator import parse_locator, storage_locator
+from bounty_protocol.domain.envelope.locator import parse_locator, storage_locator
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api import jobs
 from service_api.jobs import PERIODIC

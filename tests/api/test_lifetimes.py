@@ -4,7 +4,7 @@ import secrets
 from datetime import timedelta
 from pathlib import Path
 
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from service_api.storage import lifetimes
 from service_api.storage.lifetimes import DAY_SECONDS, delete_expired
 from service_common.db import app as t

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope.document import parse_envelope
 from bounty_protocol.errors import PROBLEMS, ServiceError
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.envelope.document import Envelope
+from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.types import bytes32, parse_address
 from bounty_protocol.wire.reading import read
 from local_stack.contract import Wallet
 from service_api.app import make_app
 from service_api.deployment.constants import Constants
 from service_api.resources import Resources
-from service_api.storage.pending import ROW_BYTES, Pending, count_pending, settle_pending
+from service_api.storage.room import ROW_BYTES, Pending, count_pending, settle_pending
 from service_api.submissions.prepare_submission import MAX_UNRECORDED
 from service_common.db import app as t
 from service_common.db.engine import reading, writing

@@ -23,7 +23,7 @@ from service_api.resources import Resources
 from service_cli.queries import judgeable
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import read_latest_verdicts, read_submission
-from service_indexer.due import read_due
+from service_indexer.deadlines import read_due
 from sqlalchemy import Engine, event
 
 from tests import large

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.domain.abi_hashes import authorization_nonce
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.money.abi_hashes import authorization_nonce
 from bounty_protocol.types import parse_address
 from service_api.app import make_app
 from service_common.db import app as t

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pytest
-from bounty_protocol.domain.canonical_json import canonical_bytes
+from bounty_protocol.domain.envelope.canonical_json import canonical_bytes
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, UnixSeconds

@@ -11,9 +11,9 @@ from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.artifact import SealedArtifact
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.commitments import submission_commitment
-from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.domain.challenge.commitments import submission_commitment
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.envelope.document import Envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
 from bounty_protocol.wire.submissions import MAX_CONTENTS

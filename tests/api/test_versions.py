@@ -7,7 +7,7 @@ from threading import Event, Semaphore
 from typing import TypeVar
 
 import pytest
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from service_api.app import make_app
 from service_common.db import app as t
 from service_common.db.engine import writing

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.challenge.commitments import report_commitment, spec_commitment
 from bounty_protocol.types import BountyId, Bytes32
 from local_stack.contract import Wallet
 from local_stack.services import MIGRATOR

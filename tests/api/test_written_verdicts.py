@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from bounty_protocol.chain.rpc import Call, Rpc
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.challenge.commitments import report_commitment
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_ADDRESS, BountyId, Bytes32, parse_address

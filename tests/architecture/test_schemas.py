@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from bounty_protocol.domain.challenge import challenge_schema
+from bounty_protocol.domain.challenge.page import challenge_schema
 from graphql import GraphQLInputObjectType, GraphQLObjectType, get_named_type
 from service_api.subgraph.schema import make_schema
 

@@ -19,18 +19,18 @@ from bounty_protocol.chain.hub_constants import read_token
 from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.bounty import Winner
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import report_commitment, spec_commitment
-from bounty_protocol.domain.envelope import parse_envelope
-from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
-from bounty_protocol.domain.hub_events import BountyCreated, BountyTerms, HubEvent, SubmissionRecorded
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
-from bounty_protocol.domain.locator import storage_locator
-from bounty_protocol.domain.money import fee_amount
-from bounty_protocol.domain.roster import Roster, RosterMember
-from bounty_protocol.domain.terms import Terms
+from bounty_protocol.domain.challenge.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.page import parse_challenge
+from bounty_protocol.domain.envelope.checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.envelope.document import parse_envelope
+from bounty_protocol.domain.envelope.locator import storage_locator
+from bounty_protocol.domain.lifecycle.bounty import Winner
+from bounty_protocol.domain.lifecycle.hub_events import BountyCreated, BountyTerms, HubEvent, SubmissionRecorded
+from bounty_protocol.domain.lifecycle.roster import Roster, RosterMember
+from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome
+from bounty_protocol.domain.money.amounts import fee_amount
+from bounty_protocol.domain.money.terms import Terms
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.shapes import keys, to_json

@@ -15,7 +15,7 @@ from beacon.server import BeaconServer
 from bounty_protocol.chain.rpc import quantity
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32, bytes32, to_bytes
 from local_stack.accounts import People, make_people

@@ -1,9 +1,9 @@
 """One bounty as the API answers it: made up, and the same in every run."""
 
-from bounty_protocol.domain.bounty import Winner
-from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.lifecycle import BountyStatus
-from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.lifecycle.bounty import Winner
+from bounty_protocol.domain.lifecycle.roster import Roster, RosterMember
+from bounty_protocol.domain.lifecycle.states import BountyStatus
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import (
     Address,

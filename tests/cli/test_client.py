@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.lifecycle.states import Outcome
 from bounty_protocol.types import Address, BountyId
 from service_cli import Client, Failed, ProgressReport, Refused, ToBeSigned
 from service_cli.chain import sender

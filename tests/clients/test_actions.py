@@ -7,8 +7,8 @@ from pathlib import Path
 
 import brotli
 import pytest
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.challenge.page import parse_challenge
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from bounty_protocol.types import BountyId, Bytes32, ChainId, parse_address
 from local_stack.toolbox import ensure_npm_package

@@ -26,8 +26,8 @@ from bounty_protocol.crypto.capsule import open_capsule, seal_capsule
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.sealed_box import unwrap
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
-from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.envelope.checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.envelope.document import Envelope, build_envelope, parse_envelope
 from bounty_protocol.types import ZERO_BYTES32, Bytes32, bytes32
 from local_stack.process import StackError
 from local_stack.toolbox import ensure_npm_package

@@ -11,8 +11,8 @@ import urllib3
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from service_common import internal_port
-from service_common.bounded import Figures
 from service_common.internal_port import Readiness, serve_internal_port
+from service_common.timeouts import Figures
 
 from tests.clocks import HandClock
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import pytest
-from bounty_protocol.domain.abi_hashes import authorization_nonce, guardian_roster_hash
-from bounty_protocol.domain.public_keys import _LOW_ORDER
+from bounty_protocol.domain.envelope.public_keys import _LOW_ORDER
+from bounty_protocol.domain.money.abi_hashes import authorization_nonce, guardian_roster_hash
 from bounty_protocol.types import Address, Bytes32, ChainId, to_bytes
 
 from tests.contracts.evm import Chain, Contract, Done, Refusal

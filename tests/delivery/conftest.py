@@ -12,16 +12,16 @@ from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope, build_envelope
-from bounty_protocol.domain.reveal import RevealPolicy
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.envelope.document import Envelope, build_envelope
+from bounty_protocol.domain.envelope.reveal import RevealPolicy
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
 from flask import Flask
 from flask.testing import FlaskClient
 from local_stack.contract import Wallet
 from service_common.db import app as tables
 from service_common.db.hub_facts import FactSource
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 from service_delivery.app import make_app
 from service_delivery.config import read_config
 from sqlalchemy import insert

@@ -8,7 +8,7 @@ import pytest
 from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.domain.envelope.document import Envelope
 from bounty_protocol.types import BountyId
 from prometheus_client import REGISTRY
 from service_common.db import app as tables

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle.halts import STANDS_STILL_SECONDS
 from bounty_protocol.errors import PROBLEMS
 from local_stack.services import SERVICES
 from rq import Queue

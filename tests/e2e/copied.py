@@ -4,7 +4,7 @@ import json
 import time
 
 import urllib3
-from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope.document import parse_envelope
 from demo.bounty import Cast, Funded, Submitted
 from local_stack.contract import Wallet
 from service_cli.library import sign_request

@@ -9,7 +9,7 @@ from bounty_protocol.crypto.beacon import Beacon, BeaconClient
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.capsule import open_capsule
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring
-from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope.document import parse_envelope
 from bounty_protocol.types import parse_bytes32
 from demo.bounty import Cast, Funded, Submitted
 from service_common.db import app as t

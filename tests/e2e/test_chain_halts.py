@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import urllib3
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle.halts import STANDS_STILL_SECONDS
 from demo.bounty import Cast, Submitted
 from demo.examples import artifact
 from local_stack.contract import Wallet

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import feedparser
 import urllib3
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from demo.bounty import Cast, Funded
 from demo.examples import EXAMPLES
 

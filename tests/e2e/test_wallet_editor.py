@@ -4,7 +4,7 @@ import os
 from datetime import UTC, datetime
 
 import pytest
-from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.challenge.page import parse_challenge
 from demo.bounty import Cast
 from demo.examples import EXAMPLES
 

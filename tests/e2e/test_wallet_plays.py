@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import pytest
 import urllib3
-from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.envelope.document import parse_envelope
 from demo.bounty import Cast
 from demo.bounty import Submitted as Work
 from demo.examples import artifact, challenge_page

@@ -4,7 +4,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope.document import parse_envelope
 from demo.bounty import Cast, Funded
 
 from tests.e2e.wallet_acts import SEND, SIGN, path_of

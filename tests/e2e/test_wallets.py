@@ -18,7 +18,7 @@ import pytest
 import urllib3
 from bounty_protocol.crypto.inert_names import inert_path
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from demo.bounty import Cast, Funded
 from demo.examples import artifact, challenge_page
 from local_stack.contract import Wallet, wait_for

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import urllib3
 from bounty_protocol.auth.typed_data import body_hash
-from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope.document import parse_envelope
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, challenge_page
 

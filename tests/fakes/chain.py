@@ -11,7 +11,7 @@ from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import Log, decode_log
 from bounty_protocol.chain.rpc import ChainUnavailable
-from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized
+from bounty_protocol.domain.lifecycle.hub_events import BountyCreated, BountyFinalized
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds, bytes32
 from eth_abi.abi import encode

@@ -28,14 +28,14 @@ from bounty_protocol.crypto.archive_read import unpack
 from bounty_protocol.crypto.beacon_http import MAX_BODY
 from bounty_protocol.crypto.beacon_info import QUICKNET, parse_info
 from bounty_protocol.crypto.failures import SealedDataError
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, parse_envelope
-from bounty_protocol.domain.frontmatter import (
+from bounty_protocol.domain.challenge.frontmatter import (
     MAX_DOCUMENT_BYTES,
     MAX_FRONTMATTER_BYTES,
     FrontmatterError,
     split_document,
 )
+from bounty_protocol.domain.challenge.page import parse_challenge
+from bounty_protocol.domain.envelope.document import MAX_ENVELOPE_BYTES, parse_envelope
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.readiness.material import Material

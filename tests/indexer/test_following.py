@@ -1,7 +1,7 @@
 """The copy follows the chain: every kind of event, in order, with where it came from."""
 
 import pytest
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import UnixSeconds
 from service_api.bounties.bounty_pages import read_bounty_page
 from service_common.db import hub_index as t

@@ -14,9 +14,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
-from service_common.bounded import Figures
 from service_common.db.engine import make_engine, reading
 from service_common.jobs import QueueName, connect, open_queue, queue_figures
+from service_common.timeouts import Figures
 from service_indexer.metrics import archived_seconds, endpoint_figures, index_figures
 
 from tests.waiting import wait_until

@@ -14,7 +14,7 @@ import pyrage
 import pytest
 import yaml
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from local_stack.postgres import installed_programs
 from local_stack.services import MIGRATOR
 from service_common.db.schema import create_schema

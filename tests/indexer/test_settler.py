@@ -16,10 +16,10 @@ from local_stack.contract import Wallet
 from local_stack.runtime import running
 from local_stack.valkey import ValkeyServer
 from redis import Redis
-from service_common.bounded import Figures
 from service_common.jobs import QueueName, message, open_queue
+from service_common.timeouts import Figures
 from service_indexer import settler as settler_module
-from service_indexer.due import has_work, read_due
+from service_indexer.deadlines import has_work, read_due
 from service_indexer.settler import (
     FAILED_AFTER,
     MAX_ATTEMPTS,

@@ -6,8 +6,8 @@ from typing import Any
 from bounty_protocol.chain.hub_constants import BALANCE_OF
 from bounty_protocol.types import BlockNumber
 from prometheus_client import CollectorRegistry
-from service_common.bounded import Figures
 from service_common.chain.settings import ChainSettings
+from service_common.timeouts import Figures
 from service_indexer.metrics import index_figures
 from service_indexer.solvency import COLLECTED_SECONDS, scraped_rpc, solvency_figures
 

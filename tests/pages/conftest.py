@@ -18,7 +18,7 @@ from service_api.app import make_app
 from service_api.config import ApiConfig, read_config
 from service_api.deployment.constants import Constants
 from service_api.resources import make_resources
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 from werkzeug.test import TestResponse
 
 from tests.pages.ledger import CHAIN, HUB, NOW, Ledger, hub_constants

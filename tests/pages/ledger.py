@@ -11,11 +11,11 @@ from itertools import count
 from typing import Any
 
 from bounty_protocol.chain.hub_constants import EscrowToken, HubConstants
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import report_commitment, spec_commitment
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.domain.money import AmountKind, Settlement, settlement
-from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.domain.challenge.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.challenge.page import parse_challenge
+from bounty_protocol.domain.lifecycle.roster import Roster, RosterMember
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money.amounts import AmountKind, Settlement, settlement
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import (

@@ -8,7 +8,7 @@ from service_api.app import make_pages_app
 from service_api.config import read_config
 from service_api.deployment.constants import Constants
 from service_common.db.hub_facts import FactSource
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 

@@ -12,8 +12,8 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
 import pytest
-from bounty_protocol.domain.lifecycle import VerdictKind
-from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.lifecycle.states import VerdictKind
+from bounty_protocol.domain.money.amounts import AmountKind
 from werkzeug.serving import make_server
 
 from tests import campaign

@@ -6,9 +6,9 @@ from typing import Any
 
 import feedparser
 import pytest
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
-from bounty_protocol.domain.money import AmountKind
-from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.domain.challenge.readable import readable_line
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason
+from bounty_protocol.domain.money.amounts import AmountKind
 from bounty_protocol.types import BountyId, parse_address
 from html5lib import HTMLParser
 from service_api.pages.feeds import FEED_LENGTH

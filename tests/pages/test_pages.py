@@ -7,8 +7,8 @@ from pathlib import Path
 
 import feedparser
 import pytest
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money.amounts import AmountKind
 from bounty_protocol.types import ZERO_ADDRESS, BountyId, TokenAmount
 from bounty_protocol.wire.deployment import TokenDescription
 from service_api.pages import formatting

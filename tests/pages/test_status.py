@@ -2,9 +2,9 @@
 
 import pytest
 from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
-from bounty_protocol.domain.hub_events import OwnershipTransferStarted
-from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.lifecycle.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle.hub_events import OwnershipTransferStarted
+from bounty_protocol.domain.money.amounts import AmountKind
 from bounty_protocol.types import UnixSeconds
 from service_common.db import hub_index as h
 

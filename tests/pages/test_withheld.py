@@ -2,7 +2,7 @@
 
 import feedparser
 import pytest
-from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.challenge.commitments import report_commitment
 from bounty_protocol.wire.withheld import WithheldKind
 from service_api.versions import MAX_STALENESS_SECONDS
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import pytest
-from bounty_protocol.domain.bounty import Winner
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason
+from bounty_protocol.domain.lifecycle.bounty import Winner
+from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome, SettlementReason
 from bounty_protocol.shapes import OMITTED, Note, keys, to_json
 from bounty_protocol.types import BlockNumber, BountyId, TokenAmount
 from bounty_protocol.wire.bounties import Block, BountyItem, BountyList, Facts

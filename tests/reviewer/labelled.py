@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.types import UnixSeconds

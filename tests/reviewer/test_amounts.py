@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.reading import Reading
 from bounty_protocol.readiness.terms import PAYMENT

@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 import pytest
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import current_rubric

@@ -1,8 +1,8 @@
 """Pages written to break the rules: every one of them is judged, and in the end."""
 
 import pytest
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.errors import MAX_ISSUES, ServiceError
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review

@@ -5,7 +5,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.rubric import Rubric, current_rubric
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, UnixSeconds

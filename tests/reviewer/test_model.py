@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 from bounty_protocol.clock import SystemClock
-from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import current_rubric

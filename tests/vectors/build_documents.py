@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from bounty_protocol.crypto.capsule import seal_capsule
-from bounty_protocol.domain.canonical_json import canonical_bytes
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import report_commitment, spec_commitment
-from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.challenge.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.challenge.page import parse_challenge
+from bounty_protocol.domain.envelope.canonical_json import canonical_bytes
+from bounty_protocol.domain.envelope.document import Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import checksum_address

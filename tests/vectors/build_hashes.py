@@ -3,10 +3,10 @@
 from typing import Final
 
 from bounty_protocol.crypto.beacon_info import QUICKNET, QUICKNET_GROUP_HASH, QUICKNET_ID, info_json
-from bounty_protocol.domain.abi_hashes import AUTHORIZATION_TYPE, SALT_TYPE, authorization_nonce, funding_salt
-from bounty_protocol.domain.commitments import log_digest, spec_commitment
-from bounty_protocol.domain.locator import storage_locator
-from bounty_protocol.domain.reveal import round_at
+from bounty_protocol.domain.challenge.commitments import log_digest, spec_commitment
+from bounty_protocol.domain.envelope.locator import storage_locator
+from bounty_protocol.domain.envelope.reveal import round_at
+from bounty_protocol.domain.money.abi_hashes import AUTHORIZATION_TYPE, SALT_TYPE, authorization_nonce, funding_salt
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.shapes import to_json
 

@@ -23,7 +23,7 @@ from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.sealed_box import unwrap
 from bounty_protocol.crypto.timelock import timelock_encrypt
 from bounty_protocol.crypto.x25519 import recipient_text
-from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope.binding import Binding
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, Bytes32, ChainId, to_bytes
 from nacl.public import Box, PrivateKey, PublicKey

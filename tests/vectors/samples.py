@@ -9,11 +9,11 @@ from typing import Final
 
 from beacon import make_local_beacon
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.abi_hashes import guardian_roster_hash
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.lifecycle import BountyStatus
-from bounty_protocol.domain.roster import Roster, RosterMember
-from bounty_protocol.domain.terms import Terms
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.lifecycle.roster import Roster, RosterMember
+from bounty_protocol.domain.lifecycle.states import BountyStatus
+from bounty_protocol.domain.money.abi_hashes import guardian_roster_hash
+from bounty_protocol.domain.money.terms import Terms
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, address_of, bytes32
 from bounty_protocol.wire.bounties import Facts
 

@@ -5,7 +5,7 @@ from typing import Final, cast
 
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.world import assumptions
-from bounty_protocol.domain.challenge import FIELDS
+from bounty_protocol.domain.challenge.page import FIELDS
 from graphql import GraphQLObjectType, get_named_type
 from service_api.subgraph.entities import ENTITIES
 from service_api.subgraph.request import MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTIONS, MAX_SAME_FIELDS, MAX_TOKENS

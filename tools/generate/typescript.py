@@ -13,9 +13,9 @@ from typing import Final
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
 from bounty_protocol.chain.reverts import SENTENCES, TIMES
+from bounty_protocol.crypto.code_points import RUNS
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
-from bounty_protocol.crypto.unassigned import RUNS
-from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
+from bounty_protocol.domain.challenge.invisible_characters import JOINERS, SELECTORS, UNSEEN_RANGES
 from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.readiness.key_forms import AGE_KEY
 from bounty_protocol.wire.submissions import MAX_CONTENTS

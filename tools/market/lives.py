@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import urllib3
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.commitments import report_commitment, spec_commitment
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.challenge.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, parse_address
 from demo.examples import artifact, challenge_page, same_files

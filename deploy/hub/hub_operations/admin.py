@@ -24,8 +24,8 @@ from bounty_protocol.chain.rpc import Rpc, quantity
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.x25519 import parse_recipient, recipient_text
-from bounty_protocol.domain.hub_events import DeliveryKeyPublished, RosterPublished
-from bounty_protocol.domain.public_keys import parse_public_key
+from bounty_protocol.domain.envelope.public_keys import parse_public_key
+from bounty_protocol.domain.lifecycle.hub_events import DeliveryKeyPublished, RosterPublished
 from bounty_protocol.types import (
     ZERO_BYTES32,
     Address,

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from service_cli.chain import sender
 from service_cli.ui import consent
 

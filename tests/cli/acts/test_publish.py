@@ -10,7 +10,7 @@ import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.deployment import deployment_of
 from bounty_protocol.chain.rpc import mapping
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.types import Address, ChainId
 from service_cli.acts.publish import confirm
 from service_cli.chain.session import ChainClient

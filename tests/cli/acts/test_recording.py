@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from bounty_protocol.chain.rpc import mapping, quantity
-from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope.document import parse_envelope
 from service_cli.chain import sender
 from service_cli.work.sealing import CIPHERTEXT, ENVELOPE
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import pytest
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import UnixSeconds
 from service_cli.chain import times
 from service_cli.chain.session import ChainClient

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Final
 
 from bounty_protocol.chain.events import decode_log, parse_log
-from bounty_protocol.domain.commitments import report_commitment, spec_commitment
-from bounty_protocol.domain.hub_events import (
+from bounty_protocol.domain.challenge.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.lifecycle.hub_events import (
     AwardClaimed,
     BountyCreated,
     GuardianFeeClaimed,

@@ -16,9 +16,14 @@ from bounty_protocol.chain.rpc import RpcRefused, quantity
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.timelock import read_timelock
-from bounty_protocol.domain.envelope import parse_envelope
-from bounty_protocol.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed, SubmissionRecorded
-from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.envelope.document import parse_envelope
+from bounty_protocol.domain.lifecycle.hub_events import (
+    AwardClaimed,
+    GuardianFeeClaimed,
+    RefundClaimed,
+    SubmissionRecorded,
+)
+from bounty_protocol.domain.lifecycle.states import Outcome
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, BlockNumber, BountyId
 from eth_abi.abi import decode

@@ -12,8 +12,8 @@ from bounty_protocol.crypto.capsule import open_capsule
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.timelock import read_timelock
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.commitments import submission_commitment
-from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from bounty_protocol.domain.challenge.commitments import submission_commitment
+from bounty_protocol.domain.envelope.document import Envelope, parse_envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId
 

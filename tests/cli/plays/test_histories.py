@@ -13,7 +13,7 @@ from itertools import product
 
 import pytest
 from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope.document import parse_envelope
 from bounty_protocol.types import UnixSeconds
 from service_cli.chain.transactions import AUTHORIZED
 from service_cli.ui.text import moment

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.challenge.commitments import report_commitment
 from bounty_protocol.types import ZERO_ADDRESS, Bytes32
 
 from tests.cli.api_twin import ApiTwin

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.challenge.commitments import report_commitment, spec_commitment
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.withheld import Withheld
 

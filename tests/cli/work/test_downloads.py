@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope.document import parse_envelope
 from bounty_protocol.types import Bytes32
 from local_stack import gcs
 from service_api.storage.gcs import GcsStore

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.commitments import submission_commitment
+from bounty_protocol.domain.challenge.commitments import submission_commitment
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import bytes32
 
@@ -98,7 +98,7 @@ def test_open_from_a_folder_needs_no_api(api: ApiTwin, guardian: Terminal, judge
 def content_identity(ledger: Ledger, found: Submitted) -> Identity:
     """What the first Guardian finds in the capsule."""
     from bounty_protocol.crypto.capsule import open_capsule
-    from bounty_protocol.domain.envelope import parse_envelope
+    from bounty_protocol.domain.envelope.document import parse_envelope
 
     envelope = parse_envelope(found.envelopes[found.commitment])
     number = envelope.reveal_policy.round

@@ -14,9 +14,9 @@ from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.timelock import timelock_encrypt
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.abi_hashes import recipients_commitment
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.envelope.document import Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.money.abi_hashes import recipients_commitment
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds
 from local_stack.contract import Wallet
 

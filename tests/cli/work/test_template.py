@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds

@@ -13,7 +13,7 @@ from service_common.places import Places
 from service_common.web import callers
 from service_common.web.callers import CallerBudgets, Callers
 from service_common.web.edge import Edge
-from service_common.web.outcomes import note_refusal
+from service_common.web.error_budget import note_refusal
 from werkzeug.test import Client
 
 from tests.clocks import StandingClock

@@ -7,7 +7,7 @@ from bounty_protocol.chain.abi import Function, Parameter, hub_abi, snake_case
 from bounty_protocol.chain.hub import BountyView, RosterView
 from bounty_protocol.chain.reverts import SENTENCES, explain
 from bounty_protocol.chain.rpc import RpcRefused
-from bounty_protocol.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
+from bounty_protocol.domain.lifecycle.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
 from bounty_protocol.types import Bytes32
 from eth_abi.abi import encode
 from hypothesis import given

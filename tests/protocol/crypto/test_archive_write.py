@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_write import comment_header, list_directory, tar_blocks
+from bounty_protocol.crypto.code_points import UNASSIGNED_RANGES
 from bounty_protocol.crypto.failures import Failure, SealedDataError
-from bounty_protocol.crypto.unassigned import UNASSIGNED_RANGES
 
 from tests.protocol.crypto.trees import (
     FILES,

@@ -6,8 +6,8 @@ import pytest
 from bounty_protocol.crypto.artifact import seal_directory
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.x25519 import recipient_text
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import build_envelope
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.envelope.document import build_envelope
 from bounty_protocol.types import Address, BountyId, ChainId, UnixSeconds
 
 from tests.protocol.crypto.test_tlock_js import TlockJs, tlock_js

@@ -12,7 +12,7 @@ import pytest
 from bounty_protocol.crypto.archive import MAX_NAME_BYTES, check_name, folded
 from bounty_protocol.crypto.archive_read import unpack
 from bounty_protocol.crypto.inert_names import inert_name, inert_path
-from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN
+from bounty_protocol.domain.challenge.invisible_characters import JOINERS, SELECTORS, UNSEEN
 from hypothesis import example, given
 from hypothesis import strategies as st
 

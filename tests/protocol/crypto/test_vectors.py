@@ -26,15 +26,15 @@ from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.sealed_box import unwrap
 from bounty_protocol.crypto.timelock import timelock_decrypt
 from bounty_protocol.crypto.x25519 import Identity, parse_recipient
-from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
-from bounty_protocol.domain.binding import parse_binding
-from bounty_protocol.domain.canonical_json import canonical_bytes, parse_canonical
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import log_digest, spec_commitment
-from bounty_protocol.domain.envelope import parse_envelope
-from bounty_protocol.domain.locator import parse_locator, storage_locator
-from bounty_protocol.domain.reveal import round_at
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.challenge.commitments import log_digest, spec_commitment
+from bounty_protocol.domain.challenge.page import parse_challenge
+from bounty_protocol.domain.envelope.binding import parse_binding
+from bounty_protocol.domain.envelope.canonical_json import canonical_bytes, parse_canonical
+from bounty_protocol.domain.envelope.document import parse_envelope
+from bounty_protocol.domain.envelope.locator import parse_locator, storage_locator
+from bounty_protocol.domain.envelope.reveal import round_at
+from bounty_protocol.domain.lifecycle.roster import Roster
+from bounty_protocol.domain.money.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32

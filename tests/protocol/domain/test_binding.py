@@ -1,7 +1,7 @@
 """The one line that says whose sealed work it is."""
 
-from bounty_protocol.domain.binding import Binding, parse_binding
-from bounty_protocol.domain.canonical_json import MAX_SAFE_INTEGER
+from bounty_protocol.domain.envelope.binding import Binding, parse_binding
+from bounty_protocol.domain.envelope.canonical_json import MAX_SAFE_INTEGER
 from bounty_protocol.types import MAX_INT64, Address, BountyId, ChainId
 from hypothesis import given
 from hypothesis import strategies as st

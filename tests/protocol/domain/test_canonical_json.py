@@ -1,7 +1,7 @@
 """RFC 8785, written and read back."""
 
 import pytest
-from bounty_protocol.domain.canonical_json import MAX_SAFE_INTEGER, canonical_bytes, parse_canonical
+from bounty_protocol.domain.envelope.canonical_json import MAX_SAFE_INTEGER, canonical_bytes, parse_canonical
 from hypothesis import given
 from hypothesis import strategies as st
 

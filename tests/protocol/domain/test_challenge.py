@@ -4,10 +4,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from bounty_protocol.domain.bounty import term_differences
-from bounty_protocol.domain.challenge import challenge_schema, parse_challenge
-from bounty_protocol.domain.frontmatter import split_document
-from bounty_protocol.domain.hub_events import BountyTerms
+from bounty_protocol.domain.challenge.frontmatter import split_document
+from bounty_protocol.domain.challenge.page import challenge_schema, parse_challenge
+from bounty_protocol.domain.lifecycle.bounty import term_differences
+from bounty_protocol.domain.lifecycle.hub_events import BountyTerms
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, RosterVersion, TokenAmount, UnixSeconds
 

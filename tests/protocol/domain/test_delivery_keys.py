@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 import pytest
-from bounty_protocol.domain.delivery_keys import DeliveryKeys, delivery_keys_at
-from bounty_protocol.domain.hub_events import DeliveryKeyPublished, DeliveryKeyWithdrawn
+from bounty_protocol.domain.lifecycle.delivery_keys import DeliveryKeys, delivery_keys_at
+from bounty_protocol.domain.lifecycle.hub_events import DeliveryKeyPublished, DeliveryKeyWithdrawn
 from bounty_protocol.types import Bytes32, UnixSeconds, to_bytes
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from bounty_protocol.domain.canonical_json import canonical_bytes
-from bounty_protocol.domain.envelope import MAX_CAPSULE_BYTES, Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.envelope.canonical_json import canonical_bytes
+from bounty_protocol.domain.envelope.document import MAX_CAPSULE_BYTES, Envelope, build_envelope, parse_envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
 from hypothesis import given

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.envelope.checks import ExpectedEnvelope, envelope_differences
 from bounty_protocol.types import BountyId, ChainId
 
 from tests.protocol.domain.test_envelope import envelope

@@ -5,8 +5,13 @@ from unittest.mock import patch
 
 import pytest
 import yaml
-from bounty_protocol.domain import frontmatter
-from bounty_protocol.domain.frontmatter import MAX_FRONTMATTER_BYTES, MAX_VALUES, FrontmatterError, split_document
+from bounty_protocol.domain.challenge import frontmatter
+from bounty_protocol.domain.challenge.frontmatter import (
+    MAX_FRONTMATTER_BYTES,
+    MAX_VALUES,
+    FrontmatterError,
+    split_document,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

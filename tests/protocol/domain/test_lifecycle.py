@@ -1,8 +1,8 @@
 """States, numbers and exact boundaries."""
 
 import pytest
-from bounty_protocol.domain.hub_events import EVENT_FIELDS, BountyFinalized, event_of
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, Schedule
+from bounty_protocol.domain.lifecycle.hub_events import EVENT_FIELDS, BountyFinalized, event_of
+from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome, Schedule
 from bounty_protocol.types import UnixSeconds
 
 SCHEDULE = Schedule(UnixSeconds(100), UnixSeconds(110), UnixSeconds(200))

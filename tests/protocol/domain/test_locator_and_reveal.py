@@ -2,8 +2,8 @@
 
 import pytest
 from bounty_protocol.crypto.beacon_info import QUICKNET
-from bounty_protocol.domain.locator import StorageLocation, parse_locator, storage_locator
-from bounty_protocol.domain.reveal import round_at, time_of_round
+from bounty_protocol.domain.envelope.locator import StorageLocation, parse_locator, storage_locator
+from bounty_protocol.domain.envelope.reveal import round_at, time_of_round
 from hypothesis import given
 from hypothesis import strategies as st
 

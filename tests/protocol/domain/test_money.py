@@ -1,8 +1,8 @@
 """The money table."""
 
 import pytest
-from bounty_protocol.domain.lifecycle import Outcome
-from bounty_protocol.domain.money import AmountKind, amounts_due, fee_amount, settlement
+from bounty_protocol.domain.lifecycle.states import Outcome
+from bounty_protocol.domain.money.amounts import AmountKind, amounts_due, fee_amount, settlement
 from hypothesis import given
 from hypothesis import strategies as st
 

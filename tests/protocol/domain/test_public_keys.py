@@ -1,7 +1,7 @@
 """Which X25519 public keys are accepted."""
 
 import pytest
-from bounty_protocol.domain.public_keys import _LOW_ORDER, FIELD_PRIME, check_public_key, parse_public_key
+from bounty_protocol.domain.envelope.public_keys import _LOW_ORDER, FIELD_PRIME, check_public_key, parse_public_key
 from bounty_protocol.types import Bytes32, to_bytes
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from hypothesis import given

@@ -4,8 +4,8 @@ import re
 import unicodedata
 
 import pytest
-from bounty_protocol.domain.readable import MAX_JOINED, MAX_MARKS, MAX_SPACES, readable, readable_line
-from bounty_protocol.domain.unseen import UNSEEN_RANGES
+from bounty_protocol.domain.challenge.invisible_characters import UNSEEN_RANGES
+from bounty_protocol.domain.challenge.readable import MAX_JOINED, MAX_MARKS, MAX_SPACES, readable, readable_line
 from hypothesis import given
 from hypothesis import strategies as st
 

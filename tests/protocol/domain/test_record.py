@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.domain.record import VerificationRecord, derive_record, supports
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.lifecycle.bounty import Bounty
+from bounty_protocol.domain.lifecycle.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
+from bounty_protocol.domain.lifecycle.record import VerificationRecord, derive_record, supports
+from bounty_protocol.domain.lifecycle.roster import Roster
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import (
     ZERO_ADDRESS,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import UnixSeconds

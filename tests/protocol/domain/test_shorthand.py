@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from bounty_protocol.domain.money import whole_tokens
-from bounty_protocol.domain.shorthand import read_amount, read_moment, read_span
+from bounty_protocol.domain.money.amounts import whole_tokens
+from bounty_protocol.domain.money.shorthand import read_amount, read_moment, read_span
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, checksum_address

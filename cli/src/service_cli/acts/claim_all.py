@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.chain.rpc import RpcRefused
-from bounty_protocol.domain.hub_events import BountyFinalized
-from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.lifecycle.hub_events import BountyFinalized
+from bounty_protocol.domain.money.amounts import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, parse_bounty_id
 
 from service_cli.acts.claim_events import ClaimedAmount, ClaimTotal, DueAmount

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.money.amounts import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount
 
 from service_cli.chain.events import UnfinalizedOutcome, UnsentCall

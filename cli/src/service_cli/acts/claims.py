@@ -11,13 +11,13 @@ from functools import partial
 from typing import Final, TypeVar
 
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.domain.hub_events import (
+from bounty_protocol.domain.lifecycle.hub_events import (
     AwardClaimed,
     GuardianFeeClaimed,
     ProtocolFeeClaimed,
     RefundClaimed,
 )
-from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.money.amounts import AmountKind
 from bounty_protocol.types import Address, BountyId, TokenAmount
 
 from service_cli.acts.claim_events import AwaitedClaim, AwaitedFee, ClaimedFee, PaidClaim, PreparedClaim, UnsentClaim

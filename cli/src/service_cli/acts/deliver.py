@@ -5,7 +5,7 @@ key that the Hub publishes on chain: a swapped delivery key in the API's answer 
 """
 
 from bounty_protocol.crypto import sealed_box
-from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.lifecycle.states import Outcome
 from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32
 from bounty_protocol.wire.delivery import DeliveryKey
 

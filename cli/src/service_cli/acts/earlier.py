@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
-from bounty_protocol.domain.challenge import ChallengePage
+from bounty_protocol.domain.challenge.page import ChallengePage
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import BountyId, Bytes32, parse_bounty_id

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from bounty_protocol.domain.hub_events import BountyCreated
+from bounty_protocol.domain.lifecycle.hub_events import BountyCreated
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.api import ApiClient

@@ -18,10 +18,10 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
-from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
-from bounty_protocol.domain.challenge import ChallengePage
-from bounty_protocol.domain.hub_events import BountyCreated
-from bounty_protocol.domain.terms import Terms
+from bounty_protocol.domain.challenge.page import ChallengePage
+from bounty_protocol.domain.lifecycle.hub_events import BountyCreated
+from bounty_protocol.domain.money.abi_hashes import authorization_nonce, funding_salt
+from bounty_protocol.domain.money.terms import Terms
 from bounty_protocol.types import Address, BlockNumber, Bytes32, UnixSeconds, Wei
 
 from service_cli.acts.escrows import Escrow

@@ -17,9 +17,9 @@ from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS
 from bounty_protocol.chain.hub_constants import balance_call
-from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.hub_events import BountyCreated
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.challenge.page import ChallengePage, parse_challenge
+from bounty_protocol.domain.lifecycle.hub_events import BountyCreated
 from bounty_protocol.timely import HttpAnswer
 from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.envelope import Envelope
-from bounty_protocol.domain.hub_events import SubmissionRecorded
+from bounty_protocol.domain.envelope.document import Envelope
+from bounty_protocol.domain.lifecycle.hub_events import SubmissionRecorded
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, BlockNumber, Bytes32, to_bytes
 

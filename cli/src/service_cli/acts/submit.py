@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bounty_protocol.crypto.failures import SealedDataError
-from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.domain.envelope.document import Envelope
 from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, UnixSeconds, to_bytes
 from bounty_protocol.wire.submissions import UploadTarget
 

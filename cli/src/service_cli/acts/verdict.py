@@ -15,9 +15,9 @@ from typing import Final
 from bounty_protocol.chain.blocks import block_before, header_at, header_call
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.output import new_file
-from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.domain.hub_events import VerdictRecorded
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.challenge.commitments import report_commitment
+from bounty_protocol.domain.lifecycle.hub_events import VerdictRecorded
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BountyId, Bytes32, Wei, to_bytes
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.ui.event import Event

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from bounty_protocol.chain.blocks import Header, header_call
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.clock import iso_utc
-from bounty_protocol.domain.hub_events import BountyFinalized
+from bounty_protocol.domain.lifecycle.hub_events import BountyFinalized
 from bounty_protocol.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.chain.events import UnfinalizedOutcome

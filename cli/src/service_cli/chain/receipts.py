@@ -15,7 +15,7 @@ from bounty_protocol.chain.endpoints import TOLERATED_SECONDS
 from bounty_protocol.chain.events import Log, decode_log, parse_log
 from bounty_protocol.chain.logs import logs_of_range
 from bounty_protocol.chain.rpc import Call, ChainUnavailable, block_number, hash_of, mapping, quantity
-from bounty_protocol.domain.hub_events import HubEvent
+from bounty_protocol.domain.lifecycle.hub_events import HubEvent
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, bytes32
 
 from service_cli.chain.session import ChainClient, chain_errors

@@ -30,7 +30,7 @@ from bounty_protocol.chain.rpc import (
     host_of,
     quantity,
 )
-from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.domain.lifecycle.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.journal import HubRecords, Journal

@@ -2,7 +2,7 @@
 
 import time
 
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import UnixSeconds
 
 from service_cli.chain.session import ChainClient

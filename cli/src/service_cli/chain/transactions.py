@@ -19,7 +19,7 @@ from bounty_protocol.chain.blocks import header_call
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
 from bounty_protocol.chain.rpc import Call, ChainNode, RpcRefused, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
-from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.domain.money.amounts import whole_tokens
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32
 

@@ -55,7 +55,7 @@ def bounty_list(
               service-cli bounty:list --search "tile set" --min-award 10.00
               service-cli bounty:list --poster-address $ACCOUNT --limit 100
     """
-    from bounty_protocol.domain.shorthand import read_amount, read_moment
+    from bounty_protocol.domain.money.shorthand import read_amount, read_moment
 
     from service_cli.queries.listing import list_bounties
 

@@ -35,7 +35,7 @@ class WrittenAmount:
 
 
 def _amount(text: str) -> WrittenAmount:
-    from bounty_protocol.domain.shorthand import named_token, read_amount
+    from bounty_protocol.domain.money.shorthand import named_token, read_amount
 
     if text.strip().isdecimal():
         text = f"{text.strip()}.0"  # on a page it could be smallest units; here it is whole tokens, and shown
@@ -43,13 +43,13 @@ def _amount(text: str) -> WrittenAmount:
 
 
 def _deadline(text: str) -> UnixSeconds:
-    from bounty_protocol.domain.shorthand import read_moment
+    from bounty_protocol.domain.money.shorthand import read_moment
 
     return read_moment(text, int(time.time()))
 
 
 def _judging(text: str) -> int:
-    from bounty_protocol.domain.shorthand import read_span
+    from bounty_protocol.domain.money.shorthand import read_span
 
     if text.strip().isdecimal():
         raise ValueError(f"a time with its unit, such as {int(text) or 3} days")
@@ -106,7 +106,7 @@ def poster_new(
     if award is None:
         text = template(now, paid_in, deadline, judging)
     else:
-        from bounty_protocol.domain.challenge import parse_challenge
+        from bounty_protocol.domain.challenge.page import parse_challenge
 
         from service_cli.config.settings import CHAIN
         from service_cli.queries.conditions import check_terms, escrow_for
@@ -235,7 +235,7 @@ def spec_commitment(page: str) -> None:
     Examples: service-cli spec-commitment bounty_challenge.md
               service-cli spec-commitment - < bounty_challenge.md
     """
-    from bounty_protocol.domain.commitments import spec_commitment
+    from bounty_protocol.domain.challenge.commitments import spec_commitment
 
     from service_cli.work.page_events import DerivedCommitment
 

@@ -15,10 +15,10 @@ from bounty_protocol.chain.hub_constants import (
     read_hub_constants,
     term_issues,
 )
-from bounty_protocol.domain.challenge import ChallengePage
-from bounty_protocol.domain.money import fee_amount
-from bounty_protocol.domain.roster import Roster
-from bounty_protocol.domain.terms import Terms
+from bounty_protocol.domain.challenge.page import ChallengePage
+from bounty_protocol.domain.lifecycle.roster import Roster
+from bounty_protocol.domain.money.amounts import fee_amount
+from bounty_protocol.domain.money.terms import Terms
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, Bytes32, TokenAmount, UnixSeconds
 from bounty_protocol.wire.deployment import Deployment

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 
@@ -188,7 +188,7 @@ class FetchedRecord(Event):
     record: JsonObject
 
     def facts(self, now: int) -> object:
-        from bounty_protocol.domain.record import VerificationRecord
+        from bounty_protocol.domain.lifecycle.record import VerificationRecord
         from bounty_protocol.wire.reading import read
 
         return read(VerificationRecord, self.record)

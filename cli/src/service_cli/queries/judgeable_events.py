@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.shapes import OMITTED
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.lifecycle.states import Outcome
 from bounty_protocol.types import BountyId
 
 if TYPE_CHECKING:  # who only reads the API's list loads nothing of the chain

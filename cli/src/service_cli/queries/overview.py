@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.lifecycle import Schedule
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.challenge.page import ChallengePage, parse_challenge
+from bounty_protocol.domain.lifecycle.states import Schedule
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32, TokenAmount, UnixSeconds
 from bounty_protocol.wire.bounties import BountyDetail, BountyItem, Facts

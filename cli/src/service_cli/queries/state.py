@@ -13,10 +13,10 @@ from typing import Final
 
 from bounty_protocol.chain.blocks import Header, NearTip, header_call
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.domain.bounty import term_differences
-from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.lifecycle.bounty import term_differences
+from bounty_protocol.domain.lifecycle.roster import Roster
+from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId, UnixSeconds
 from bounty_protocol.wire.deployment import DeploymentStatus
@@ -243,7 +243,7 @@ def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
     if not isinstance(page, str) or spec_commitment(page.encode()) != bounty.spec_commitment:
         message = "The API has no page that hashes to the spec commitment on chain."
         raise CommandRefused("challenge_terms_mismatch", message, next_action=next_action)
-    from bounty_protocol.domain.challenge import parse_challenge  # with a YAML parser, which few commands need
+    from bounty_protocol.domain.challenge.page import parse_challenge  # with a YAML parser, which few commands need
 
     try:
         parsed = parse_challenge(page.encode())

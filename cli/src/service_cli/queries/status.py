@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.lifecycle.states import Outcome
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_bounty_id
 from bounty_protocol.wire.deployment import DeploymentStatus

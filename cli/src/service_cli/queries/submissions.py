@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.hub_events import BountyCreated, SubmissionRecorded
-from bounty_protocol.domain.hub_events import bounty_of as bounty_of_event
+from bounty_protocol.domain.lifecycle.hub_events import BountyCreated, SubmissionRecorded
+from bounty_protocol.domain.lifecycle.hub_events import bounty_of as bounty_of_event
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.bounties import BountyDetail
 

@@ -1,8 +1,8 @@
 """Each Guardian's latest Verdict, by the Hub's own log, with the reasons that hash to it."""
 
-from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.domain.hub_events import VerdictRecorded
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.challenge.commitments import report_commitment
+from bounty_protocol.domain.lifecycle.hub_events import VerdictRecorded
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 

@@ -12,8 +12,8 @@ from typing import Final, NoReturn
 
 from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.domain.hub_events import BountyFinalized, bounty_of
-from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.lifecycle.hub_events import BountyFinalized, bounty_of
+from bounty_protocol.domain.lifecycle.states import Outcome
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.bounties import BountyDetail

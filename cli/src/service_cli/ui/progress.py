@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-from bounty_protocol.domain.lifecycle import Schedule
+from bounty_protocol.domain.lifecycle.states import Schedule
 from bounty_protocol.types import UnixSeconds
 
 from service_cli.ui.text import moment

@@ -5,7 +5,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.domain.money.amounts import whole_tokens
 
 if TYPE_CHECKING:
     from bounty_protocol.wire.withheld import Withheld
@@ -118,7 +118,7 @@ def printable(value: object, length: int = 20) -> str:
     text = "".join(" " if c.isspace() else c for c in str(value)[:length])
     if text.isascii():
         return text if text.isprintable() else "".join(c for c in text if c.isprintable())
-    from bounty_protocol.domain.readable import readable  # with tables that ASCII does without
+    from bounty_protocol.domain.challenge.readable import readable  # with tables that ASCII does without
 
     return "".join(c for c in readable(text) if c.isprintable())
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from bounty_protocol.chain.hub_constants import term_issues
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review

@@ -21,7 +21,7 @@ from bounty_protocol.crypto.capsule import (
     open_capsule,
 )
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring
-from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES
+from bounty_protocol.domain.envelope.document import MAX_ENVELOPE_BYTES
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import BountyId, Bytes32
 

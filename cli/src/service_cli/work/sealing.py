@@ -18,8 +18,8 @@ from bounty_protocol.crypto.artifact import seal_directory
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.failures import OutputFailed
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.envelope.document import Envelope, build_envelope, parse_envelope
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
 from service_cli.chain.beacon import beacon_of

@@ -17,9 +17,9 @@ from bounty_protocol.crypto.artifact import open_artifact
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.commitments import submission_commitment
-from bounty_protocol.domain.envelope import Envelope, parse_envelope
-from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.challenge.commitments import submission_commitment
+from bounty_protocol.domain.envelope.checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.envelope.document import Envelope, parse_envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.submissions import SubmissionContent

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.lifecycle.states import Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
 

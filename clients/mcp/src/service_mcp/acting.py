@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from bounty_protocol.clock import iso_utc
-from bounty_protocol.domain.readable import readable
+from bounty_protocol.domain.challenge.readable import readable
 from bounty_protocol.types import ZERO_BYTES32, Address, BountyId
 from pydantic import Field
 from service_cli.acts.claim_events import PaidClaim

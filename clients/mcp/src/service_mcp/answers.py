@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bounty_protocol.clock import iso_utc
-from bounty_protocol.domain.readable import readable
+from bounty_protocol.domain.challenge.readable import readable
 from service_cli.ui.text import Token, tokens
 from service_cli.work.page_events import PageIssue
 

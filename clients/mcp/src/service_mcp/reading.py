@@ -9,7 +9,7 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from bounty_protocol.clock import iso_utc
-from bounty_protocol.domain.shorthand import read_amount
+from bounty_protocol.domain.money.shorthand import read_amount
 from bounty_protocol.types import BountyId, parse_address
 from bounty_protocol.wire.values import Finality
 from pydantic import Field
@@ -22,7 +22,7 @@ from service_mcp.answers import moment_or_none, money, strangers_text
 from service_mcp.work_dir import WorkDir
 
 if TYPE_CHECKING:
-    from bounty_protocol.domain.roster import Roster
+    from bounty_protocol.domain.lifecycle.roster import Roster
     from bounty_protocol.wire.bounties import Facts
     from bounty_protocol.wire.deployment import Deployment
 

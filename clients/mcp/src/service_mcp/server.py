@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
-from bounty_protocol.domain.readable import readable
+from bounty_protocol.domain.challenge.readable import readable
 from bounty_protocol.errors import PROBLEMS, ServiceError
 from bounty_protocol.types import Address
 from mcp.server.mcpserver import MCPServer

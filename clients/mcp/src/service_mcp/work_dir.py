@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
 from service_cli.client import Refused
 from service_cli.work.selection import select
 

@@ -26,10 +26,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import REGISTRY
 
-from service_common.bounded import BoundedCall, Figures
 from service_common.common_settings import read_internal_host
 from service_common.config import EnvironmentReader
 from service_common.log import get_logger
+from service_common.timeouts import BoundedCall, Figures
 
 CHECK_SECONDS: Final = 3.0
 _CLOCK: Final = SystemClock()

@@ -14,7 +14,7 @@ from enum import StrEnum
 from threading import Event, Thread
 from typing import ClassVar, Final
 
-from bounty_protocol.vanished import STORE_SECONDS, tcp_options
+from bounty_protocol.keepalive import STORE_SECONDS, tcp_options
 from prometheus_client import Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import REGISTRY
@@ -34,10 +34,10 @@ from rq.serializers import JSONSerializer
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from service_common.bounded import Figures
 from service_common.db.engine import make_engine, single
 from service_common.db.errors import DatabaseUnavailable
 from service_common.log import correlation_id, get_logger
+from service_common.timeouts import Figures
 
 MESSAGE_VERSION: Final = 1
 ANSWER_SECONDS: Final = 2.0

@@ -14,8 +14,8 @@ from service_common.db.hub_facts import FactSource
 from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
 from service_common.web.callers import Callers
+from service_common.web.dependencies import provide
 from service_common.web.edge import Edge
-from service_common.web.provided import provide
 
 from service_api.bounties import routes as bounty_routes
 from service_api.bounties.verification_records import Records
@@ -34,7 +34,7 @@ from service_api.publishing.check_page import PageChecks
 from service_api.publishing.publish_challenge import Publishing
 from service_api.publishing.reviews import Reviews
 from service_api.resources import Resources
-from service_api.storage.pending import PendingRoom
+from service_api.storage.room import PendingRoom
 from service_api.subgraph import routes as subgraph_routes
 from service_api.submissions import routes as submission_routes
 from service_api.submissions.prepare_submission import Preparation

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from bounty_protocol.domain.envelope import CiphertextReference
-from bounty_protocol.domain.locator import parse_locator
+from bounty_protocol.domain.envelope.document import CiphertextReference
+from bounty_protocol.domain.envelope.locator import parse_locator
 from service_common.jobs import JobKind, Message, Periodic, QueueName
 
 from service_api.bounties.verification_records import keep_records, read_ended
@@ -17,7 +17,7 @@ from service_api.resources import Resources, make_resources
 from service_api.storage.lifetimes import delete_expired
 from service_api.storage.missing import note_missing
 from service_api.storage.orphans import delete_orphans
-from service_api.storage.pending import settle_pending
+from service_api.storage.room import settle_pending
 
 PERIODIC: Final = (
     Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", run_seconds=3_000), every_seconds=3_600),

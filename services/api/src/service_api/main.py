@@ -5,20 +5,20 @@ from collections.abc import Sequence
 
 from prometheus_client import REGISTRY
 from service_common import log
-from service_common.bounded import Figures
 from service_common.common_settings import database_url_of
 from service_common.db.engine import make_engine
 from service_common.db.schema import AWAIT_SCHEMA, SchemaMissing, await_database, create_schema
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import serve_internal_port
 from service_common.jobs import QueueName, run_worker
+from service_common.timeouts import Figures
 from service_common.web.server import serve
 
 from service_api import jobs
 from service_api.config import ApiConfig, read_config
 from service_api.moderation.decisions import SHOW_AGAIN, WITHHOLD
 from service_api.resources import readiness_checks
-from service_api.storage.pending import pending_figures
+from service_api.storage.room import pending_figures
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
 from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
-from service_common.web.provided import provide
+from service_common.web.dependencies import provide
 
 from service_delivery import routes
 from service_delivery.bounties import Bounties

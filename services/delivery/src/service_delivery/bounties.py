@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.envelope import Envelope, parse_envelope
-from bounty_protocol.domain.hub_events import BountyFinalized
+from bounty_protocol.domain.envelope.document import Envelope, parse_envelope
+from bounty_protocol.domain.lifecycle.bounty import Bounty
+from bounty_protocol.domain.lifecycle.hub_events import BountyFinalized
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_common.db import app as t

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.rpc import OneEndpoint, Rpc, RpcRefused
-from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.lifecycle.bounty import Bounty
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber
 from service_common.db.hub_facts import INDEX_UNAVAILABLE

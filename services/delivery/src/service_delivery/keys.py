@@ -15,7 +15,7 @@ from typing import Final
 
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.delivery_keys import DeliveryKeys
+from bounty_protocol.domain.lifecycle.delivery_keys import DeliveryKeys
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32, UnixSeconds, to_bytes
 from service_common.db.hub_facts import HubFacts

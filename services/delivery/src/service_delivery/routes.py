@@ -17,8 +17,8 @@ from bounty_protocol.wire.delivery import (
 from flask import Blueprint, Response, jsonify
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
+from service_common.web.dependencies import provided
 from service_common.web.parsing import load_json, load_query, parse
-from service_common.web.provided import provided
 
 from service_delivery.bounties import Bounties
 from service_delivery.config import DeliveryConfig

@@ -14,7 +14,7 @@ from typing import Final
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.lifecycle.states import Outcome
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey, WrapRequest

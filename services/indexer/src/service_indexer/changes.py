@@ -5,7 +5,7 @@ Both go on from their newest row.
 
 from typing import Any, Final
 
-from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.lifecycle.states import Outcome
 from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
 from sqlalchemy import (

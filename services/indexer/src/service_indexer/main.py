@@ -9,13 +9,13 @@ from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY
 from service_common import log
-from service_common.bounded import Figures
 from service_common.db.engine import check_database, make_engine, reading
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.schema import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs import QueueName, check_redis, connect, run_worker
+from service_common.timeouts import Figures
 from sqlalchemy import Engine
 
 from service_indexer import jobs

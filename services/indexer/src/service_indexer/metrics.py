@@ -5,7 +5,7 @@ from typing import Any
 
 from bounty_protocol.chain.endpoints import Endpoints
 from bounty_protocol.clock import Clock
-from bounty_protocol.domain.hub_events import OwnershipTransferred, OwnershipTransferStarted
+from bounty_protocol.domain.lifecycle.hub_events import OwnershipTransferred, OwnershipTransferStarted
 from bounty_protocol.types import ChainId
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from service_common.db import hub_index as t
@@ -13,7 +13,7 @@ from service_common.db.engine import reading
 from service_common.db.hub_reads import Head, of_no_bounty, read_head, read_totals
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, text
 
-from service_indexer.due import read_due
+from service_indexer.deadlines import read_due
 
 
 def index_figures(engine: Engine, chain_id: ChainId, clock: Clock) -> Iterator[Metric]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from bounty_protocol.chain.events import Log, decode_log
-from bounty_protocol.domain.hub_events import (
+from bounty_protocol.domain.lifecycle.hub_events import (
     EVENT_FIELDS,
     AwardClaimed,
     GuardianFeeClaimed,
@@ -18,7 +18,7 @@ from bounty_protocol.domain.hub_events import (
     RosterPublished,
     bounty_of,
 )
-from bounty_protocol.domain.lifecycle import HubEnum
+from bounty_protocol.domain.lifecycle.states import HubEnum
 from bounty_protocol.types import UnixSeconds
 from service_common.db import hub_index as t
 from sqlalchemy import Table

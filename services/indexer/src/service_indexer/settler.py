@@ -35,7 +35,7 @@ from web3.contract.contract import ContractFunction
 from web3.exceptions import TransactionNotFound
 from web3.types import Nonce, TxParams, Wei
 
-from service_indexer.due import read_due
+from service_indexer.deadlines import read_due
 from service_indexer.settler_tables import settlements
 from service_indexer.web3_provider import Account, Web3, make_web3, usable_answers
 

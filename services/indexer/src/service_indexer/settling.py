@@ -10,7 +10,7 @@ from service_common.log import get_logger
 from sqlalchemy import Engine
 
 from service_indexer.config import IndexerConfig, read_config
-from service_indexer.due import has_work
+from service_indexer.deadlines import has_work
 
 ANSWER_SECONDS: Final = 4.0
 """How long an endpoint is waited for: each is asked the same, and a job has a minute."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import ChainId
 from service_common.db.hub_reads import LOOKED_SECONDS, read_head
 from sqlalchemy import Connection

@@ -13,8 +13,8 @@ from time import time
 from typing import Annotated, Final
 
 from bounty_protocol.chain.hub_constants import MAX_DECIMALS
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.errors import Issue, ServiceError, shown_issues
 from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
@@ -26,8 +26,8 @@ from flask import Blueprint, Flask, Response, jsonify
 from service_common.log import get_logger
 from service_common.web.app import create_api
 from service_common.web.authentication import public_body
+from service_common.web.dependencies import provide, provided
 from service_common.web.parsing import load_query
-from service_common.web.provided import provide, provided
 
 from service_reviewer.rules import RulesFailed, judge_by_rules
 from service_reviewer.rules_process import SMALL

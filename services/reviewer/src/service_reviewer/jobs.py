@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import Final
 
 from bounty_protocol.clock import SystemClock
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import current_rubric

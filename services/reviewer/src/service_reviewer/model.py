@@ -18,7 +18,7 @@ from typing import Annotated, Final
 
 import urllib3
 from bounty_protocol.clock import Clock, iso_utc
-from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.domain.money.amounts import whole_tokens
 from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue, ServiceError
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.readiness.material import Material

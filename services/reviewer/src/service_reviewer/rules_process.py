@@ -15,7 +15,7 @@ import traceback
 from contextlib import suppress
 from typing import Final
 
-from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds

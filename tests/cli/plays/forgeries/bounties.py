@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.types import Bytes32, to_bytes
 
 from tests.cli.ledger import ESCROW

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from bounty_protocol.domain.abi_hashes import guardian_roster_hash
+from bounty_protocol.domain.money.abi_hashes import guardian_roster_hash
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32, to_bytes
 

@@ -13,7 +13,7 @@ from bounty_protocol.chain.rpc import (
     mapping,
     quantity,
 )
-from bounty_protocol.domain.hub_events import EVENT_CLASSES, HubEvent, Origin, event_of
+from bounty_protocol.domain.lifecycle.hub_events import EVENT_CLASSES, HubEvent, Origin, event_of
 from bounty_protocol.types import Address, BlockNumber, Bytes32, UnixSeconds
 
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from bounty_protocol.chain.abi import Function, hub_abi
 from bounty_protocol.chain.rpc import Call, ChainNode, ChainUnavailable, RpcRefused, hex_bytes
-from bounty_protocol.domain.hub_events import BountyTerms
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.lifecycle.hub_events import BountyTerms
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, RosterVersion, TokenAmount, UnixSeconds
 
 T = TypeVar("T")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 from bounty_protocol.chain.abi import Function, Parameter
 from bounty_protocol.chain.hub import Hub
 from bounty_protocol.chain.rpc import Answers, Call, ChainNode, ChainUnavailable, Rpc, RpcRefused, hex_bytes, quantity
-from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.domain.money.amounts import whole_tokens
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, ChainId, TokenAmount, UnixSeconds
 
 if TYPE_CHECKING:
-    from bounty_protocol.domain.challenge import ChallengePage  # with a YAML parser, which few commands need
+    from bounty_protocol.domain.challenge.page import ChallengePage  # with a YAML parser, which few commands need
 
 _TEXT: Final = Function("text", (), (Parameter("", "string"),))
 """The encoding of each of a token's texts."""

@@ -11,7 +11,7 @@ from typing import Final
 from bounty_protocol.chain.deployment import BeaconRecord, DeploymentRecord
 from bounty_protocol.chain.endpoints import FIRST_BLOCKS, MOST_CALLS
 from bounty_protocol.chain.gas import GAS_NEEDS
-from bounty_protocol.domain.halts import BASE_FINALITY_SECONDS, BASE_OUTAGE_SECONDS, SEQUENCER_WINDOW_SECONDS
+from bounty_protocol.domain.lifecycle.halts import BASE_FINALITY_SECONDS, BASE_OUTAGE_SECONDS, SEQUENCER_WINDOW_SECONDS
 from bounty_protocol.types import Address, Bytes32
 
 TOKEN_IMPLEMENTATION: Final = Address("0x2ce6311ddae708829bc0784c967b7d77d19fd779")

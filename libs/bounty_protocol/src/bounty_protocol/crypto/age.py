@@ -36,7 +36,7 @@ from bounty_protocol.crypto.age_stream import (
 )
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity, Randomness
-from bounty_protocol.domain.public_keys import check_public_key
+from bounty_protocol.domain.envelope.public_keys import check_public_key
 from bounty_protocol.types import Bytes32, bytes32, to_bytes
 
 _KIND: Final = "X25519"

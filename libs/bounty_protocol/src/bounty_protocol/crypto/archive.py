@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from bounty_protocol.crypto.code_points import UNASSIGNED_RANGES
 from bounty_protocol.crypto.failures import Failure, SealedDataError
-from bounty_protocol.crypto.unassigned import UNASSIGNED_RANGES
 
 BLOCK: Final = 512
 MAX_NAME_BYTES: Final = 255

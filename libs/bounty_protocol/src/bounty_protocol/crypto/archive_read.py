@@ -21,7 +21,7 @@ from bounty_protocol.crypto.archive import BLOCK, ArchiveLimits, ArchiveNames, r
 from bounty_protocol.crypto.background import Background
 from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
 from bounty_protocol.crypto.inert_names import inert_path
-from bounty_protocol.domain.binding import Binding, take_comment
+from bounty_protocol.domain.envelope.binding import Binding, take_comment
 
 _MAX_EXTENSION: Final = 64 * 1024
 _LARGE: Final = 4 * 1024 * 1024

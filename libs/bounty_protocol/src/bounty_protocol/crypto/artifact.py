@@ -26,7 +26,7 @@ from bounty_protocol.crypto.binding import check_binding
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.output import new_directory, new_file
 from bounty_protocol.crypto.x25519 import Identity, Randomness
-from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope.binding import Binding
 from bounty_protocol.types import Bytes32, bytes32
 
 T = TypeVar("T", bytes, memoryview)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from bounty_protocol.crypto.failures import Failure, SealedDataError
-from bounty_protocol.domain.reveal import RevealPolicy, reveal_policy, round_at, time_of_round
+from bounty_protocol.domain.envelope.reveal import RevealPolicy, reveal_policy, round_at, time_of_round
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Bytes32, UnixSeconds, bytes32, parse_bytes32
 

@@ -1,7 +1,7 @@
 """Whether what was sealed names the bounty and Solver of the envelope that it came in."""
 
 from bounty_protocol.crypto.failures import Failure, SealedDataError
-from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope.binding import Binding
 
 
 def check_binding(expected: Binding, found: Binding | None, where: str) -> None:

@@ -19,8 +19,8 @@ from bounty_protocol.crypto.binding import check_binding
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.timelock import read_timelock, timelock_decrypt, timelock_encrypt
 from bounty_protocol.crypto.x25519 import Identity, Randomness
-from bounty_protocol.domain.binding import Binding, take_comment
-from bounty_protocol.domain.reveal import RevealPolicy
+from bounty_protocol.domain.envelope.binding import Binding, take_comment
+from bounty_protocol.domain.envelope.reveal import RevealPolicy
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import Bytes32
 

@@ -19,7 +19,7 @@ from hashlib import sha256
 from typing import Final
 
 from bounty_protocol.crypto.archive import MAX_NAME_BYTES, folded
-from bounty_protocol.domain.unseen import UNSEEN, without_unseen
+from bounty_protocol.domain.challenge.invisible_characters import UNSEEN, without_unseen
 
 
 @dataclass(frozen=True, slots=True)

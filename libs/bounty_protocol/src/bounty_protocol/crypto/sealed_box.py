@@ -15,7 +15,7 @@ from nacl.public import PrivateKey, PublicKey, SealedBox
 
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.public_keys import check_public_key
+from bounty_protocol.domain.envelope.public_keys import check_public_key
 from bounty_protocol.types import Bytes32, to_bytes
 
 WRAP_BYTES: Final = 80

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 from bounty_protocol.crypto import bech32
 from bounty_protocol.crypto.failures import Failure, SealedDataError
-from bounty_protocol.domain.public_keys import check_public_key
+from bounty_protocol.domain.envelope.public_keys import check_public_key
 from bounty_protocol.types import Bytes32, bytes32, to_bytes
 
 Randomness = Callable[[int], bytes]

@@ -8,10 +8,10 @@ an award are ``invalid_written_verdict``, with all issues at once. Who may sign 
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.challenge import only_version
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterError, split_document
-from bounty_protocol.domain.lifecycle import VerdictKind
-from bounty_protocol.domain.reading import FieldReader
+from bounty_protocol.domain.challenge.field_reader import FieldReader
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterError, split_document
+from bounty_protocol.domain.challenge.page import only_version
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import (
     MAX_INT64,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bounty_protocol.domain.challenge import ChallengePage
+from bounty_protocol.domain.challenge.page import ChallengePage
 from bounty_protocol.types import UnixSeconds
 
 

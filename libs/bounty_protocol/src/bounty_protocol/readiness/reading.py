@@ -14,8 +14,8 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bounty_protocol.domain.challenge import ChallengePage
-from bounty_protocol.domain.reading import issue
+from bounty_protocol.domain.challenge.field_reader import issue
+from bounty_protocol.domain.challenge.page import ChallengePage
 from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.patterns import Pattern

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from bounty_protocol.domain.bounty import TermDifference, Winner
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason
-from bounty_protocol.domain.record import VerificationRecord
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.lifecycle.bounty import TermDifference, Winner
+from bounty_protocol.domain.lifecycle.record import VerificationRecord
+from bounty_protocol.domain.lifecycle.roster import Roster
+from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome, SettlementReason
 from bounty_protocol.shapes import OMITTED, JsonOf, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds
 from bounty_protocol.wire.cursor import BountySort

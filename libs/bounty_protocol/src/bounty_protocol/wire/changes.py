@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.shapes import OMITTED, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 from bounty_protocol.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from bounty_protocol.crypto.beacon_info import BeaconInfo
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.lifecycle.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, TokenAmount, UnixSeconds
 from bounty_protocol.wire.values import IndexState

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.errors import Issue
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, Bytes32, ChainId

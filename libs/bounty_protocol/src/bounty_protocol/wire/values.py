@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NewType
 
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.domain.public_keys import parse_public_key
-from bounty_protocol.domain.tags import TAG_PATTERN, parse_tag
+from bounty_protocol.domain.challenge.tags import TAG_PATTERN, parse_tag
+from bounty_protocol.domain.envelope.public_keys import parse_public_key
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import (
     MAX_INT64,
     Address,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
-from bounty_protocol.vanished import libpq_options
+from bounty_protocol.keepalive import libpq_options
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError

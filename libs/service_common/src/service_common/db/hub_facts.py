@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.clock import Clock
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.hub_events import BountyFinalized, Logged, Origin, SubmissionRecorded
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.lifecycle.bounty import Bounty
+from bounty_protocol.domain.lifecycle.hub_events import BountyFinalized, Logged, Origin, SubmissionRecorded
+from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, ChainId
 from sqlalchemy import Connection, Engine

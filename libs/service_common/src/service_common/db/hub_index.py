@@ -8,7 +8,7 @@ exception, one per chain, how far the copy is; and ``open_bounties``, which foll
 from collections.abc import Mapping
 from typing import Final
 
-from bounty_protocol.domain.hub_events import (
+from bounty_protocol.domain.lifecycle.hub_events import (
     BountyCreated,
     BountyFinalized,
     DeliveryKeyPublished,

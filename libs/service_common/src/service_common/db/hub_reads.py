@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar, cast
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import blocks_in
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.delivery_keys import DeliveryKeys, delivery_keys_at
-from bounty_protocol.domain.hub_events import (
+from bounty_protocol.domain.lifecycle.bounty import Bounty
+from bounty_protocol.domain.lifecycle.delivery_keys import DeliveryKeys, delivery_keys_at
+from bounty_protocol.domain.lifecycle.hub_events import (
     BountyCreated,
     BountyFinalized,
     DeliveryKeyPublished,
@@ -26,7 +26,7 @@ from bounty_protocol.domain.hub_events import (
     VerdictRecorded,
     event_of,
 )
-from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.domain.lifecycle.roster import Roster, RosterMember
 from bounty_protocol.types import (
     ZERO_ADDRESS,
     Address,

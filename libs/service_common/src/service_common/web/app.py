@@ -16,9 +16,9 @@ from flask import Blueprint, Flask, Response, request
 
 from service_common.web.authentication import Authentication, public
 from service_common.web.callers import Callers
+from service_common.web.dependencies import provide
 from service_common.web.edge import ROUTE, Edge
 from service_common.web.problems import install_problems
-from service_common.web.provided import provide
 
 _PLAIN_PATH: Final = re.compile(r"(/[A-Za-z0-9\-._~]+)*/?")
 

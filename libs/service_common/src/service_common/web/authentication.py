@@ -27,8 +27,8 @@ from flask import Request, request
 from service_common.chain.contract_wallets import ContractWallets
 from service_common.counters import counter_by
 from service_common.web.callers import Callers
+from service_common.web.dependencies import provided, provided_or_none
 from service_common.web.edge import may_have_body
-from service_common.web.provided import provided, provided_or_none
 
 REFUSALS: Final = counter_by(
     "reason",

@@ -19,7 +19,7 @@ from flask import request
 
 from service_common.budgets import Budget, Budgets, BudgetState, Network, network_of
 from service_common.places import Places
-from service_common.web.outcomes import is_too_much
+from service_common.web.error_budget import is_too_much
 from service_common.web.settings import client_address
 
 READ_SECONDS: Final = 0.005

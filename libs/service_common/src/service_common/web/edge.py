@@ -21,14 +21,14 @@ from io import BytesIO
 from typing import Final
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from prometheus_client import Counter, Histogram
 
 from service_common.log import correlation_id, get_logger
 from service_common.places import MAX_IN_FLIGHT, Places
 from service_common.web.callers import Callers
-from service_common.web.outcomes import count_outcome, excuse
+from service_common.web.error_budget import count_outcome, excuse
 from service_common.web.problems import envelope
 
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])

@@ -20,7 +20,7 @@ from werkzeug.exceptions import HTTPException
 
 from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
-from service_common.web.outcomes import note_refusal
+from service_common.web.error_budget import note_refusal
 
 ERRORS: Final = Counter("service_errors_total", "Errors answered, by their code", ["code"])
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.hub_events import Logged, SubmissionRecorded
-from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.domain.lifecycle.bounty import Bounty
+from bounty_protocol.domain.lifecycle.hub_events import Logged, SubmissionRecorded
+from bounty_protocol.domain.lifecycle.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.withheld import Withheld
 from service_common.db import app

@@ -8,7 +8,7 @@ then newest first within final.
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.domain.lifecycle.states import BountyStatus
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, UnixSeconds
 from bounty_protocol.wire.bounties import BountyItem, BountyList, BountyQuery

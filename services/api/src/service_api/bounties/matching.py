@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.domain.lifecycle.states import BountyStatus
 from service_common.db import app
 from service_common.db import hub_index as t
 from sqlalchemy import ColumnElement, Numeric, and_, exists, literal

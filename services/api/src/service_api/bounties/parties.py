@@ -7,8 +7,8 @@ before it is.
 """
 
 from bounty_protocol.auth.verify import VerifiedRequest
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.challenge.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.lifecycle.bounty import Bounty
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32

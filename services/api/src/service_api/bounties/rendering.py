@@ -1,7 +1,7 @@
 """Indexed Hub state in the shapes of the interface."""
 
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.hub_events import BountyTerms, FeePolicyChanged, Logged, SubmissionRecorded
+from bounty_protocol.domain.lifecycle.bounty import Bounty
+from bounty_protocol.domain.lifecycle.hub_events import BountyTerms, FeePolicyChanged, Logged, SubmissionRecorded
 from bounty_protocol.shapes import keys
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.bounties import ActiveSubmission, Block, Facts

@@ -8,15 +8,15 @@ from bounty_protocol.wire.bounties import BountyDetail, BountyList, BountyQuery
 from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
+from service_common.web.dependencies import provided
 from service_common.web.parsing import load_query, parse
-from service_common.web.provided import provided
 
 from service_api.bounties.list_bounties import list_bounties
 from service_api.bounties.parties import read_page
 from service_api.bounties.show_account import account_record
 from service_api.bounties.show_bounty import show_bounty
 from service_api.bounties.verification_records import Records
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.versions import FINALIZED, REVALIDATE, Version, exact_bytes, json_version, link_to_next, versioned
 
 routes = Blueprint("bounties", __name__, url_prefix="/api/bounties")

@@ -1,6 +1,6 @@
 """An account's record, summed from the index: each role from its newest bounties, however long its history is."""
 
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason
 from bounty_protocol.types import Address, TokenAmount
 from bounty_protocol.wire.accounts import MOST_COUNTED, AccountRecord, GuardianConduct, PosterConduct, SolverConduct
 from service_common.db import hub_index as t

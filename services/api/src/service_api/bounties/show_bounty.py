@@ -8,9 +8,9 @@ index.
 
 from typing import Final
 
-from bounty_protocol.domain.bounty import Bounty, TermDifference, term_differences
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.challenge.page import parse_challenge
+from bounty_protocol.domain.lifecycle.bounty import Bounty, TermDifference, term_differences
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId
 from bounty_protocol.wire.bounties import BountyDetail, ChallengeTerms, RecordError

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.commitments import log_digest
-from bounty_protocol.domain.hub_events import Origin
-from bounty_protocol.domain.record import derive_record
+from bounty_protocol.domain.challenge.commitments import log_digest
+from bounty_protocol.domain.lifecycle.hub_events import Origin
+from bounty_protocol.domain.lifecycle.record import derive_record
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import MAX_INT64, BountyId, Bytes32, to_bytes
 from bounty_protocol.wire.bounties import RecordError

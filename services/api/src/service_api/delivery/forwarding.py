@@ -14,7 +14,7 @@ from flask import Request, Response
 from service_common.log import correlation_id, get_logger
 from service_common.places import Places
 from service_common.web.callers import Callers
-from service_common.web.outcomes import excuse
+from service_common.web.error_budget import excuse
 
 MAX_READS: Final = 8
 """Public reads that one process has answered at a time: a thread waits for each."""

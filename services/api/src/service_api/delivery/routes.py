@@ -13,10 +13,10 @@ from bounty_protocol.wire.delivery import (
 from flask import Blueprint, Response
 from flask import request as flask_request
 from service_common.web.authentication import public, signed
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 
 from service_api.delivery.forwarding import Forwarder
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 
 routes = Blueprint("delivery", __name__, url_prefix="/api")
 

@@ -7,8 +7,8 @@ reorg took out is not listed any more: who has not read it has nothing to take b
 from collections.abc import Mapping
 
 from bounty_protocol.chain.events import Log, decode_log
-from bounty_protocol.domain.hub_events import VerdictRecorded, bounty_of, event_of
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.lifecycle.hub_events import VerdictRecorded, bounty_of, event_of
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds

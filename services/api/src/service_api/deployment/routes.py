@@ -6,8 +6,8 @@ from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
 from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
+from service_common.web.dependencies import provided
 from service_common.web.parsing import load_query
-from service_common.web.provided import provided
 
 from service_api.config import ApiConfig
 from service_api.deployment.changes import list_changes
@@ -15,7 +15,7 @@ from service_api.deployment.client_settings import client_settings
 from service_api.deployment.constants import Constants
 from service_api.deployment.show_deployment import show_deployment
 from service_api.deployment.show_status import show_status
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.versions import REVALIDATE, Version, json_version, link_to_next, text_version, versioned
 
 routes = Blueprint("deployment", __name__, url_prefix="/api/deployment")

@@ -1,7 +1,7 @@
 """This deployment's facts that a client needs: the Hub's limits and current terms, and how the deployment is set up."""
 
 from bounty_protocol.auth.verify import FRESHNESS_SECONDS
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.wire.deployment import Deployment, HubLimits
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_current_roster, read_fee_policy

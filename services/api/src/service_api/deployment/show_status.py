@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib import metadata
 from typing import Final
 
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle.halts import STANDS_STILL_SECONDS
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import TokenAmount, UnixSeconds
 from bounty_protocol.wire.deployment import (

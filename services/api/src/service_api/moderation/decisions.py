@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.domain.challenge.readable import readable_line
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds, parse_address, parse_bounty_id, parse_bytes32
 from bounty_protocol.wire.withheld import MAX_REASON, WithheldKind, WithheldList, WithheldQuery, WithheldText
 from service_common import log

@@ -5,12 +5,12 @@ from bounty_protocol.wire.withheld import WithheldList, WithheldQuery
 from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public
+from service_common.web.dependencies import provided
 from service_common.web.parsing import load_query
-from service_common.web.provided import provided
 
 from service_api.config import ApiConfig
 from service_api.moderation.decisions import list_withheld
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.versions import Version, json_version, link_to_next, versioned
 
 routes = Blueprint("withheld", __name__, url_prefix="/api/withheld")

@@ -14,7 +14,7 @@ from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from bounty_protocol.auth.header import SCHEME
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, Bytes32
@@ -26,7 +26,7 @@ from marshmallow import fields
 from service_common.web.problems import Refusals
 from service_common.web.schemas import FormField, schema_of
 
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.versions import DOCUMENT, Version, json_version, text_version
 
 Json = dict[str, Any]

@@ -1,15 +1,15 @@
 """Documents served as they are: the rubric, the frontmatter's schema, the interface and its page."""
 
-from bounty_protocol.domain.challenge import challenge_schema
+from bounty_protocol.domain.challenge.page import challenge_schema
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.deployment import RubricDocument
 from bounty_protocol.wire.values import AnyObject
 from flask import Blueprint, Response
 from service_common.web.authentication import public, read_query
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.openapi.document import Published
 from service_api.versions import DOCUMENT, json_version, render_version
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from flask import Blueprint, Response
 from service_common.web.authentication import public, read_query
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 from werkzeug.exceptions import NotFound
 
 from service_api.pages.sources import PageSources

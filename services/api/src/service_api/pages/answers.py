@@ -6,7 +6,7 @@ from typing import Final
 
 from flask import Response, render_template
 from service_common.db.hub_reads import Head
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 
 from service_api.pages.freshness import notices
 from service_api.pages.policy import POLICY, acting_policy, headers_of

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.bounty import Bounty, TermDifference
-from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.domain.hub_events import Logged, SubmissionRecorded
-from bounty_protocol.domain.lifecycle import BountyStatus, SettlementReason
-from bounty_protocol.domain.record import VerificationRecord
-from bounty_protocol.domain.roster import RosterMember
+from bounty_protocol.domain.challenge.commitments import report_commitment
+from bounty_protocol.domain.lifecycle.bounty import Bounty, TermDifference
+from bounty_protocol.domain.lifecycle.hub_events import Logged, SubmissionRecorded
+from bounty_protocol.domain.lifecycle.record import VerificationRecord
+from bounty_protocol.domain.lifecycle.roster import RosterMember
+from bounty_protocol.domain.lifecycle.states import BountyStatus, SettlementReason
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds

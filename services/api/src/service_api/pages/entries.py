@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.lifecycle import Outcome, VerdictKind
-from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.domain.challenge.readable import readable_line
+from bounty_protocol.domain.lifecycle.states import Outcome, VerdictKind
 from bounty_protocol.types import Address, BountyId, UnixSeconds
 from bounty_protocol.wire.deployment import TokenDescription
 from bounty_protocol.wire.withheld import Withheld

@@ -10,7 +10,7 @@ from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
 from markupsafe import escape
 from service_common.web.authentication import public, read_query
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 from sqlalchemy import Connection
 from werkzeug.exceptions import NotFound
 

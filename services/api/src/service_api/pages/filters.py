@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
-from bounty_protocol.domain.lifecycle import BountyStatus
-from bounty_protocol.domain.readable import readable_line
-from bounty_protocol.domain.tags import parse_tag
+from bounty_protocol.domain.challenge.readable import readable_line
+from bounty_protocol.domain.challenge.tags import parse_tag
+from bounty_protocol.domain.lifecycle.states import BountyStatus
 from bounty_protocol.types import MAX_UINT256, parse_address
 from bounty_protocol.wire.bounties import BountyQuery
 from bounty_protocol.wire.cursor import BountySort, parse_cursor

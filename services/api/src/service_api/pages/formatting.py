@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.domain.money.amounts import whole_tokens
 from bounty_protocol.types import Address, Bytes32
 from bounty_protocol.wire.deployment import TokenDescription
 

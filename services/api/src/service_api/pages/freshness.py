@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
-from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.domain.lifecycle.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle.states import BountyStatus
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.values import Finality

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from bounty_protocol.domain.lifecycle import SettlementReason
-from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.domain.lifecycle.roster import Roster, RosterMember
+from bounty_protocol.domain.lifecycle.states import SettlementReason
 from bounty_protocol.types import Address, BountyId, UnixSeconds
 from service_common.db.hub_reads import Head, read_current_roster
 from sqlalchemy import Connection

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.money.amounts import AmountKind
 from bounty_protocol.types import TokenAmount
 from bounty_protocol.wire.bounties import Facts
 

@@ -1,14 +1,14 @@
 """Untrusted text, made harmless for a reader's eyes, and for a browser that lays it out.
 
-What hides, reorders or draws over others is shown by ``bounty_protocol.domain.readable``. Escaping is the templates'
-work; this is about text that shows something else than it holds.
+What hides, reorders or draws over others is shown by ``bounty_protocol.domain.challenge.readable``. Escaping is the
+templates' work; this is about text that shows something else than it holds.
 """
 
 import re
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from bounty_protocol.domain.readable import readable, readable_line
+from bounty_protocol.domain.challenge.readable import readable, readable_line
 
 _ENDLESS: Final = re.compile(r"[!-~]{500,}|\S{4000,}")
 """Words that nobody reads. A browser that looks where to break one of 200,000 letters hangs for half a minute; text in

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import nh3
-from bounty_protocol.domain.readable import readable
+from bounty_protocol.domain.challenge.readable import readable
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.lifecycle import Outcome
-from bounty_protocol.domain.money import AmountDue, AmountKind, settlement
+from bounty_protocol.domain.lifecycle.states import Outcome
+from bounty_protocol.domain.money.amounts import AmountDue, AmountKind, settlement
 from bounty_protocol.types import Address, TokenAmount
 from bounty_protocol.wire.bounties import Facts
 

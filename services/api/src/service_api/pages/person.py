@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
-from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome
+from bounty_protocol.domain.money.amounts import AmountKind
 from bounty_protocol.types import Address, BountyId, UnixSeconds
 from bounty_protocol.wire.accounts import AccountRecord
 from bounty_protocol.wire.deployment import TokenDescription

@@ -18,7 +18,7 @@ from bounty_protocol.errors import ServiceError
 from flask import Blueprint, Response
 from service_common.recent import Recent
 from service_common.web.authentication import public, read_query
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 from werkzeug.exceptions import NotFound
 
 from service_api.versions import json_version, render_version

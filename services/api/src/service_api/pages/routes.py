@@ -14,7 +14,7 @@ from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
 from service_common.db.hub_reads import Head, read_delivery_keys, read_fee_policy
 from service_common.web.authentication import public, read_query
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 

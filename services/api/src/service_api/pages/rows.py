@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
-from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money.amounts import AmountKind
 from bounty_protocol.types import Address, BountyId, Bytes32, TokenAmount, UnixSeconds
 from service_common.db import app
 from sqlalchemy import (

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.domain.challenge.readable import readable_line
 from bounty_protocol.errors import ServiceError
 from flask import Flask, Response, current_app, redirect, render_template, request
 from jinja2 import StrictUndefined
 from service_common.log import correlation_id
+from service_common.web.dependencies import provide
 from service_common.web.problems import PAGE
-from service_common.web.provided import provide
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as PlainResponse
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, Schedule
+from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome, Schedule
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.bounties import Facts
 

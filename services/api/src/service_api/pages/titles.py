@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.challenge.page import ChallengePage, parse_challenge
+from bounty_protocol.domain.challenge.readable import readable_line
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.withheld import Withheld

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.deployment import CurrentFees, TokenDescription
-from service_common.web.provided import provided
+from service_common.web.dependencies import provided
 
 from service_api.config import ApiConfig
 from service_api.pages.rounds import Rounds

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import urllib3
 from bounty_protocol.chain.hub_constants import HubConstants, term_issues
-from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.challenge.page import parse_challenge
 from bounty_protocol.errors import ServiceError, shown_issues
 from bounty_protocol.readiness import VERSION
 from bounty_protocol.rubric import current_rubric

@@ -13,13 +13,13 @@ from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
 from bounty_protocol.chain.hub_constants import term_issues
 from bounty_protocol.clock import iso_utc
-from bounty_protocol.domain.abi_hashes import authorization_nonce
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.hub_events import FeePolicyChanged
-from bounty_protocol.domain.money import fee_amount
-from bounty_protocol.domain.roster import Roster
-from bounty_protocol.domain.terms import Terms
+from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.challenge.page import parse_challenge
+from bounty_protocol.domain.lifecycle.hub_events import FeePolicyChanged
+from bounty_protocol.domain.lifecycle.roster import Roster
+from bounty_protocol.domain.money.abi_hashes import authorization_nonce
+from bounty_protocol.domain.money.amounts import fee_amount
+from bounty_protocol.domain.money.terms import Terms
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Address, UnixSeconds, bytes32
@@ -39,7 +39,7 @@ from service_api.config import ApiConfig
 from service_api.deployment.constants import Constants
 from service_api.publishing.reviews import Reviews
 from service_api.publishing.stored_pages import is_kept, store_page
-from service_api.storage.pending import Pending, PendingRoom
+from service_api.storage.room import Pending, PendingRoom
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,17 @@
 """``POST /api/bounty-challenge-specs/...``: ``check`` a page, and ``prepare-publication``."""
 
 from bounty_protocol.auth.verify import VerifiedRequest
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.publication import PageFindings, PreparedPublication, PublicationQuery
 from flask import Blueprint, Response, jsonify
 from service_common.web.authentication import public_body, read_query, signed
 from service_common.web.callers import Callers
+from service_common.web.dependencies import provided
 from service_common.web.parsing import load_query
-from service_common.web.provided import provided
 
 from service_api.config import ApiConfig
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.publishing.check_page import PageChecks
 from service_api.publishing.publish_challenge import Publishing, require_publications
 

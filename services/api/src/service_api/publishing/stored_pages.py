@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bounty_protocol.domain.challenge import ChallengePage
+from bounty_protocol.domain.challenge.page import ChallengePage
 from bounty_protocol.types import Bytes32
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
@@ -10,7 +10,7 @@ from sqlalchemy import Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounties.searching import folded_page
-from service_api.storage.pending import ROW_BYTES
+from service_api.storage.room import ROW_BYTES
 
 
 def is_kept(engine: Engine, commitment: Bytes32) -> bool:

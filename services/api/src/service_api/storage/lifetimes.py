@@ -19,7 +19,7 @@ from service_common.log import get_logger
 from sqlalchemy import ColumnElement, exists, func
 
 from service_api.publishing.review_charges import QUOTA_WINDOW
-from service_api.storage.pending import is_recorded
+from service_api.storage.room import is_recorded
 
 DAY_SECONDS: Final = 86_400
 PAGE_GRACE_DAYS: Final = 7

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Select, and_, delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.storage.gcs import GcsStore
-from service_api.storage.pending import is_its_envelope
+from service_api.storage.room import is_its_envelope
 
 _LOGGED: Final = 20
 _WORK: Final = ("bounty_id", "solver", "submission_commitment")

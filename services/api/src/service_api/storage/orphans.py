@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from itertools import groupby, islice
 from typing import Final
 
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.locator import StorageLocation, parse_locator
+from bounty_protocol.domain.envelope.locator import StorageLocation, parse_locator
+from bounty_protocol.domain.lifecycle.bounty import Bounty
 from bounty_protocol.types import BountyId
 from service_common.db import app as t
 from service_common.db import hub_index
@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.storage.gcs import GcsStore, ObjectInfo
 from service_api.storage.lifetimes import DAY_SECONDS, ENVELOPE_GRACE_DAYS
-from service_api.storage.pending import is_its_envelope
+from service_api.storage.room import is_its_envelope
 
 ENVELOPE_DAYS: Final = 30
 """For how long after the judging deadline a missing envelope may come again, and its sealed bytes are still there."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bounty_protocol.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.lifecycle.states import HubEnum, Outcome, SettlementReason, VerdictKind
 from service_common.db import hub_index as t
 from service_common.db.app import challenge_summaries, defects
 from service_common.db.hub_reads import former_verdicts, is_newest

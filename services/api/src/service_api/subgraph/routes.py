@@ -18,11 +18,11 @@ from service_common.db.hub_reads import Head
 from service_common.places import Places
 from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import Callers
+from service_common.web.dependencies import provided
 from service_common.web.problems import Refusals, negotiated
-from service_common.web.provided import provided
 
 from service_api.config import ApiConfig
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.subgraph.request import MAX_REQUEST_BYTES, read_request, refuse
 from service_api.subgraph.rows import Reads, overloaded, resolve
 from service_api.subgraph.schema import make_schema

@@ -16,7 +16,7 @@ from enum import StrEnum
 from threading import BoundedSemaphore
 from typing import Final
 
-from bounty_protocol.domain.envelope import CiphertextReference
+from bounty_protocol.domain.envelope.document import CiphertextReference
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Bytes32
 from prometheus_client import Counter
@@ -31,7 +31,7 @@ from sqlalchemy import Engine, delete, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.storage.gcs import GcsStore, ObjectInfo
-from service_api.storage.pending import is_active, is_recorded
+from service_api.storage.room import is_active, is_recorded
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""

@@ -12,8 +12,8 @@ from typing import Final
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.crypto.capsule import check_capsule
-from bounty_protocol.domain.envelope import Envelope, parse_envelope
-from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.envelope.checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.envelope.document import Envelope, parse_envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, TokenAmount, to_bytes
 from bounty_protocol.wire.submissions import PreparedSubmission, SubmitTransaction
@@ -26,7 +26,7 @@ from sqlalchemy import Connection, Engine, Table, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.deployment.constants import Constants
-from service_api.storage.pending import ROW_BYTES, Pending, PendingRoom, is_recorded
+from service_api.storage.room import ROW_BYTES, Pending, PendingRoom, is_recorded
 from service_api.submissions.ciphertexts import Ciphertexts
 from service_api.submissions.upload_targets import require_accepting
 

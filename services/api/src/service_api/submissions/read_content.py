@@ -19,9 +19,9 @@ from typing import Final
 
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.clock import iso_utc
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.commitments import submission_commitment
-from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
+from bounty_protocol.domain.challenge.commitments import submission_commitment
+from bounty_protocol.domain.envelope.document import CiphertextReference, Envelope, parse_envelope
+from bounty_protocol.domain.lifecycle.bounty import Bounty
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, Bytes32

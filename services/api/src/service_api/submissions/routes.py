@@ -6,7 +6,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.chain.rpc import ChainUnavailable
-from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
+from bounty_protocol.domain.envelope.document import MAX_ENVELOPE_BYTES, Envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
@@ -24,11 +24,11 @@ from service_common.db.hub_facts import FactSource
 from service_common.log import get_logger
 from service_common.web.authentication import read_query, signed
 from service_common.web.callers import Callers
+from service_common.web.dependencies import provided
 from service_common.web.parsing import load_json, parse
-from service_common.web.provided import provided
 
 from service_api.config import ApiConfig
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.submissions.ciphertexts import Ciphertexts
 from service_api.submissions.prepare_submission import Preparation
 from service_api.submissions.read_content import Contents

@@ -7,9 +7,9 @@ hashed first: nothing else would have other bytes of the same length removed bef
 """
 
 from bounty_protocol.clock import iso_utc
-from bounty_protocol.domain.bounty import Bounty
-from bounty_protocol.domain.envelope import CiphertextReference, parse_envelope
-from bounty_protocol.domain.locator import storage_locator
+from bounty_protocol.domain.envelope.document import CiphertextReference, parse_envelope
+from bounty_protocol.domain.envelope.locator import storage_locator
+from bounty_protocol.domain.lifecycle.bounty import Bounty
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
 from bounty_protocol.types import Address, BountyId
 from bounty_protocol.wire.submissions import UploadTarget, UploadTargetRequest

@@ -1,7 +1,7 @@
 """``/api/written-verdicts/{report_commitment}``: write by a Guardian, read by anyone."""
 
 from bounty_protocol.auth.verify import VerifiedRequest
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import parse_bytes32
 from bounty_protocol.wire.submissions import StoredVerdict
@@ -9,12 +9,12 @@ from flask import Blueprint, Response, jsonify
 from flask import request as flask_request
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
+from service_common.web.dependencies import provided
 from service_common.web.parsing import parse
-from service_common.web.provided import provided
 from werkzeug.wrappers import Response as BaseResponse
 
 from service_api.bounties.parties import read_document
-from service_api.openapi.described import Described
+from service_api.openapi.description import Described
 from service_api.verdicts.written_verdicts import Verdicts, read_verdict
 from service_api.versions import FINALIZED, exact_bytes
 

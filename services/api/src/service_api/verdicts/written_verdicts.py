@@ -13,8 +13,8 @@ from typing import Final
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.rpc import Rpc
-from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.challenge.commitments import report_commitment
+from bounty_protocol.domain.lifecycle.states import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
 from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32, UnixSeconds

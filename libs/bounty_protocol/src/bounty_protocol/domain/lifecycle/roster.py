@@ -7,7 +7,7 @@ members do not hash to the value they carry, or to the pinned one, are ``guardia
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from bounty_protocol.domain.abi_hashes import guardian_roster_hash, recipients_commitment
+from bounty_protocol.domain.money.abi_hashes import guardian_roster_hash, recipients_commitment
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, Bytes32, UnixSeconds

@@ -13,13 +13,13 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.canonical_json import MAX_SAFE_INTEGER, canonical_bytes, parse_canonical
-from bounty_protocol.domain.commitments import submission_commitment
-from bounty_protocol.domain.locator import storage_locator
-from bounty_protocol.domain.public_keys import parse_public_key
-from bounty_protocol.domain.reading import FieldReader, issue
-from bounty_protocol.domain.reveal import RevealPolicy
+from bounty_protocol.domain.challenge.commitments import submission_commitment
+from bounty_protocol.domain.challenge.field_reader import FieldReader, issue
+from bounty_protocol.domain.envelope.binding import Binding
+from bounty_protocol.domain.envelope.canonical_json import MAX_SAFE_INTEGER, canonical_bytes, parse_canonical
+from bounty_protocol.domain.envelope.locator import storage_locator
+from bounty_protocol.domain.envelope.public_keys import parse_public_key
+from bounty_protocol.domain.envelope.reveal import RevealPolicy
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.shapes import Note, to_json
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, parse_bounty_id

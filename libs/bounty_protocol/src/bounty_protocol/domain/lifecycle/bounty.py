@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
+from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 
 if TYPE_CHECKING:  # a reader of the API's answers has Winner and TermDifference, and no event of the Hub
-    from bounty_protocol.domain.challenge import ChallengePage
-    from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized, BountyTerms, Logged, Origin
+    from bounty_protocol.domain.challenge.page import ChallengePage
+    from bounty_protocol.domain.lifecycle.hub_events import BountyCreated, BountyFinalized, BountyTerms, Logged, Origin
 
 
 @dataclass(frozen=True, slots=True)

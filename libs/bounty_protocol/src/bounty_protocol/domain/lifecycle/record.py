@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from bounty_protocol.domain.bounty import Bounty, Winner
-from bounty_protocol.domain.canonical_json import canonical_bytes
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.domain.money import AmountDue, Settlement, amounts_due, settlement
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.envelope.canonical_json import canonical_bytes
+from bounty_protocol.domain.lifecycle.bounty import Bounty, Winner
+from bounty_protocol.domain.lifecycle.roster import Roster
+from bounty_protocol.domain.lifecycle.states import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money.amounts import AmountDue, Settlement, amounts_due, settlement
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import Note, to_json
 from bounty_protocol.types import ZERO_ADDRESS, Address, BlockNumber, BountyId, Bytes32, ChainId
 
 if TYPE_CHECKING:
-    from bounty_protocol.domain.hub_events import BountyFinalized, VerdictRecorded
+    from bounty_protocol.domain.lifecycle.hub_events import BountyFinalized, VerdictRecorded
 
 VERSION: Final = 1
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterError, split_document
-from bounty_protocol.domain.reading import FieldReader
-from bounty_protocol.domain.shorthand import read_amount, read_moment, read_span, strictly
-from bounty_protocol.domain.tags import MAX_TAG, MAX_TAGS, TAG_PATTERN, parse_tag
+from bounty_protocol.domain.challenge.field_reader import FieldReader
+from bounty_protocol.domain.challenge.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterError, split_document
+from bounty_protocol.domain.challenge.tags import MAX_TAG, MAX_TAGS, TAG_PATTERN, parse_tag
+from bounty_protocol.domain.money.shorthand import read_amount, read_moment, read_span, strictly
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import MAX_INT64, TokenAmount, UnixSeconds, parse_amount, parse_decimal, parse_unix_seconds
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import yaml
 
-from bounty_protocol.domain.reading import issue
+from bounty_protocol.domain.challenge.field_reader import issue
 from bounty_protocol.errors import Issue
 
 MAX_DOCUMENT_BYTES: Final = 256 * 1024

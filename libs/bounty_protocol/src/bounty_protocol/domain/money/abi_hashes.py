@@ -6,7 +6,7 @@ The encoder is imported on first use, because it takes longer to load than most 
 from collections.abc import Sequence
 from typing import Final
 
-from bounty_protocol.domain.terms import TERMS_TYPES, Terms
+from bounty_protocol.domain.money.terms import TERMS_TYPES, Terms
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, Bytes32, bytes32, to_bytes
 

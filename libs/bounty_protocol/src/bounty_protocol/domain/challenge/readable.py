@@ -11,7 +11,7 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import Final
 
-from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
+from bounty_protocol.domain.challenge.invisible_characters import JOINERS, SELECTORS, UNSEEN_RANGES
 
 MAX_MARKS: Final = 5
 """Marks on one letter, one after the other: as many as a mantra in Tibetan has."""

@@ -7,9 +7,9 @@ public part shows. What that part does not show (that the capsule's inner stanza
 
 from dataclasses import dataclass
 
-from bounty_protocol.domain.envelope import Envelope
-from bounty_protocol.domain.reveal import RevealPolicy, check_reveal_policy
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.envelope.document import Envelope
+from bounty_protocol.domain.envelope.reveal import RevealPolicy, check_reveal_policy
+from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
-from bounty_protocol.domain.lifecycle import HubEnum, Outcome, Schedule, SettlementReason, VerdictKind
+from bounty_protocol.domain.lifecycle.states import HubEnum, Outcome, Schedule, SettlementReason, VerdictKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, RosterVersion, TokenAmount, UnixSeconds
 
 E = TypeVar("E")

@@ -7,7 +7,7 @@ names; one that is published before that moment takes its place, and a withdrawn
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from bounty_protocol.domain.hub_events import DeliveryKeyPublished, DeliveryKeyWithdrawn
+from bounty_protocol.domain.lifecycle.hub_events import DeliveryKeyPublished, DeliveryKeyWithdrawn
 from bounty_protocol.types import Bytes32, UnixSeconds
 
 Change = tuple[DeliveryKeyPublished | DeliveryKeyWithdrawn, UnixSeconds]

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.canonical_json import MAX_SAFE_INTEGER
+from bounty_protocol.domain.envelope.canonical_json import MAX_SAFE_INTEGER
 from bounty_protocol.types import Address, BountyId, ChainId, parse_bounty_id, parse_decimal
 
 MARK: Final = "bounty-escrow:"

@@ -1,0 +1,1 @@
+"""Amounts: the money table, the terms that a Poster funds, and how amounts are written."""
