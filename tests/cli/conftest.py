@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from bounty_protocol.chain import rpc as layer
 from local_stack import anvil
+from service_cli import api as api_module
 from service_cli.chain import agreement, sender
 from service_cli.ui.output import set_quiet
+from service_cli.work import storage
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
@@ -69,6 +71,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits that are minutes for people are moments here."""
     monkeypatch.setattr(agreement, "LAG_SECONDS", 0.01)
     monkeypatch.setattr(layer, "LIMIT_WAITS", (0.01, 0.02, 0.04))
+    for module in (api_module, storage):
+        monkeypatch.setattr(module, "pause", lambda _: None)
     for name, seconds in (
         ("RECEIPT_SECONDS", 3.0),
         ("MISSING_SECONDS", 0.5),

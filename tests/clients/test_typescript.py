@@ -214,7 +214,7 @@ def test_refusals__in_node__each_with_its_code() -> None:
 
 
 def test_broken_transfers_are_continued_or_refused() -> None:
-    assert "# pass 20\n# fail 0" in run_node(built() / "test/transfer.mjs")
+    assert "# pass 24\n# fail 0" in run_node(built() / "test/transfer.mjs")
 
 
 def test_acts_are_found_by_their_events() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 import urllib3
-from bounty_protocol.timely import TimelyHttp
+from bounty_protocol.timely import TimelyHttp, may_pass
 
 from tests.raw_server import raw_server, whole
 
@@ -44,3 +44,11 @@ def test_connection_that_tcp_gives_up_is_closed(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(socket.SocketIO, "readinto", gives_up)
         with pytest.raises(urllib3.exceptions.ProtocolError):
             TimelyHttp(0.3, timeout=5.0).exchange("GET", server.url, most_bytes=LENGTH)
+
+
+PASSING = {408, 429, 502, 503, 504, *range(520, 531)}
+"""Of a server that is limited or down, and of a proxy or CDN before it (docs/interface.md)."""
+
+
+def test_statuses_that_may_pass() -> None:
+    assert {status for status in range(100, 600) if may_pass(status)} == PASSING

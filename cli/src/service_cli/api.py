@@ -1,8 +1,11 @@
 """The service's API as the client calls it.
 
-A protected request is signed again for each attempt and never sent twice; no redirect is followed. Only 401, 503 and,
-on publication, 502 with Retry-After are retried. Everything else is the API's answer, its error shown as it came.
-Answers are bounded in length and time and must have the shape of the route.
+A protected request is signed again for each attempt and never sent twice; no redirect is followed. What may pass in a
+moment is retried, for three minutes in all: a status of ``may_pass``, and a few times an answer that was cut or is
+empty; of a protected request also 401. The caller of a route whose repetition costs something decides itself. A person
+is asked to sign only when the API answers unsigned requests, and at most three times in a command. Everything else is
+the API's answer, its error shown as it came. Answers are bounded in length and time and must have the shape of the
+route.
 """
 
 import json
@@ -22,13 +25,14 @@ from bounty_protocol.auth.signature import recover
 from bounty_protocol.auth.typed_data import SigningDomain, digest, typed_data
 from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
 from bounty_protocol.chain.rpc import host_of, unreachable
-from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, MAX_ISSUES, Issue
+from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, MAX_ISSUES, Issue, ServiceError
 from bounty_protocol.foreign_json import read_object
-from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
+from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp, is_cut, may_pass
 from bounty_protocol.types import BlockNumber, BountyId
 from bounty_protocol.wire.delivery import DeliveryStatus
 from bounty_protocol.wire.errors import Error
 from bounty_protocol.wire.reading import read
+from bounty_protocol.wire.values import IndexState
 
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
@@ -53,14 +57,36 @@ def audience_of(url: str) -> str:
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 PATIENCE_SECONDS: Final = 180.0
 MAX_UNAUTHORIZED: Final = 3
+MAX_BROKEN: Final = 3
+"""How often a request is repeated whose answer was cut or is empty: another program may answer at this address."""
+MAX_PROMPTS: Final = 3
+"""How often a person is asked to sign a request in one command."""
+_NO_INDEX: Final = {IndexState.UNAVAILABLE, IndexState.STARTING}
 MAX_WAIT_SECONDS: Final = 600
 """Seconds that Retry-After may name."""
 ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
 READ_SECONDS: Final = 15.0
 """How long a public read waits for the next bytes: nothing is worked out for it that takes longer."""
+_READY_SECONDS: Final = 3.0
 
 T = TypeVar("T")
+Repeats = Callable[[HttpAnswer | None], bool]
+"""Whether a request is sent again after this answer; None is one that was cut."""
+
+
+def may_repeat(answer: HttpAnswer | None) -> bool:
+    """Return whether a request whose repetition costs nothing is sent again after this answer."""
+    return answer is None or may_pass(answer.status) or _is_empty(answer)
+
+
+def _is_empty(answer: HttpAnswer) -> bool:
+    """Return whether a success brought nothing, as no route answers."""
+    return 200 <= answer.status < 300 and not answer.body
+
+
+class _Broken(CommandFailed):
+    """The connection broke before the whole answer came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +157,7 @@ class ApiClient:
     ) -> None:
         self.base_url, self._chain, self._is_needed, self._hub = base_url, chain, is_needed, hub
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
-        self._ahead, self._took = 0, 0.0
+        self._ahead, self._took, self._prompts = 0, 0.0, 0
         self._used: dict[RequestToSign, set[BlockNumber]] = {}
         """The blocks that each request of this run was signed over."""
         self._http = TimelyHttp(ANSWER_SECONDS, timeout=TIMEOUT)
@@ -156,7 +182,7 @@ class ApiClient:
         return self.peer.read(shape, answer.json().get("data"))
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
-        return self._settle(attempt, (503,) if patient and self._is_needed else ())
+        return self._settle(attempt, may_repeat if patient and self._is_needed else lambda _: False)
 
     def signed(
         self,
@@ -168,21 +194,54 @@ class ApiClient:
         body: bytes = b"",
         media_type: str | None = None,
         summary: str,
-        retry: tuple[int, ...] = (503,),
+        repeats: Repeats = may_repeat,
     ) -> Answer:
         """Send a protected request; sign it again for every attempt, each time over another block."""
         request = RequestToSign(method, path, urlencode(query or {}), body, audience_of(self.base_url))
-        used = self._used.setdefault(request, set())
+        used, asks_person = self._used.setdefault(request, set()), _is_outside(signer)
 
         def attempt() -> HttpAnswer:
-            if used and _is_outside(signer):
-                say("asking the wallet for another signature: each is valid for one attempt, and moves no money")
+            if asks_person:
+                self._prepare_prompt(is_repeated=bool(used))
             headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
                 headers["Content-Type"] = media_type
             return self._request(method, path, query or {}, body, headers)
 
-        return self._settle(attempt, (401, *retry))
+        def is_signed_again(answer: HttpAnswer | None) -> bool:
+            if asks_person and self._prompts == MAX_PROMPTS:
+                return False
+            return repeats(answer) or (answer is not None and answer.status == 401)
+
+        return self._settle(attempt, is_signed_again)
+
+    def _prepare_prompt(self, *, is_repeated: bool) -> None:
+        """Wait by unsigned requests until the API answers and has an index: a signature would be wasted before. Count
+        the prompt; refuse more than ``MAX_PROMPTS``.
+        """
+        if self._prompts == MAX_PROMPTS:
+            message = f"The wallet has signed {MAX_PROMPTS} requests in this run, and another one is needed."
+            raise CommandFailed("signature_needed", message, next_action="Run the command again: it continues here.")
+        ends = monotonic() + PATIENCE_SECONDS
+        while self._index_state() in _NO_INDEX:
+            if monotonic() > ends:
+                message = f"{self.peer.named} has had no index for minutes. Nothing was signed."
+                next_action = "Run the command again later."
+                raise CommandFailed("bounty_projection_unavailable", message, next_action=next_action)
+            say(f"{self.peer.name} has no index at the moment. Looking again in {_READY_SECONDS:.0f} s.")
+            pause(_READY_SECONDS)
+        if is_repeated:
+            say("asking the wallet for another signature: each is valid for one attempt, and moves no money")
+        self._prompts += 1
+
+    def _index_state(self) -> object:
+        """Return the state of the API's index; None from an API that answers without it."""
+        try:
+            return self.get("/api/status").json().get("state")
+        except (CommandRefused, CommandFailed) as error:
+            if error.code not in {"route_not_found", MALFORMED}:
+                raise
+            return None
 
     def _approve(self, signer: Signer, request: RequestToSign, used: set[BlockNumber], summary: str) -> str:
         if self._chain is None:
@@ -190,9 +249,9 @@ class ApiClient:
         approval = self._chain.approval(request, used)
         used.add(approval.block_number)
         domain = SigningDomain(self._chain.chain_id, self._chain.hub.address)
-        signature = signer.sign_typed_data(typed_data(domain, approval), summary)
-        if len(signature) == 65 and recover(digest(domain, approval), signature) != signer.address:
-            self._chain.require_own_rules(signer.address)
+        signature, signed = signer.sign_typed_data(typed_data(domain, approval), summary), digest(domain, approval)
+        if len(signature) != 65 or recover(signed, signature) != signer.address:
+            self._chain.require_own_rules(signer.address, signed, signature)
         return approval_header(signer.address, signature, approval)
 
     def _request(
@@ -217,37 +276,48 @@ class ApiClient:
         except urllib3.exceptions.HTTPError as error:
             code, message = f"{self.peer.code}_unreachable", f"{self.peer.named} did not answer: {unreachable(error)}."
             next_action = f"Check {self.peer.setting}, then run the command again."
-            raise CommandFailed(code, message, next_action=next_action) from error
+            kind = _Broken if is_cut(error) else CommandFailed
+            raise kind(code, message, next_action=next_action) from error
         finally:
             self._took = monotonic() - began
 
-    def _settle(self, attempt: Callable[[], HttpAnswer], retry: tuple[int, ...]) -> Answer:
-        """Return the first answer that is not to be retried. Only the API's own time and the waits count: a wallet or a
-        person may take long to sign.
+    def _settle(self, attempt: Callable[[], HttpAnswer], repeats: Repeats) -> Answer:
+        """Return the first answer that is not to be repeated. Only the API's own time and the waits count: a wallet or
+        a person may take long to sign.
         """
-        refused, left = 0, PATIENCE_SECONDS
+        refused, broken, left = 0, 0, PATIENCE_SECONDS
         while True:
-            response = attempt()
-            # What an API of another Hub answers is refused, errors included; a proxy before it names none.
-            served = response.headers.get(HUB_HEADER, "")[:100]
-            if self._hub is not None and served and served.lower() != self._hub:
-                message = f"{self.peer.named} serves the Hub {printable(served, 100)}, but this run is for {self._hub}."
-                raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
-            if date := response.headers.get("Date", "")[:40]:
-                with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
-                    self._ahead = int(parsedate_to_datetime(date).timestamp()) - int(time.time())
-            if 200 <= response.status < 300:
-                return Answer(response.status, response.body, self.peer)
-            error = _error(response.status, response.body, self.peer)
-            refused += response.status == 401
-            seconds = response.retry_after
-            wait = None if seconds is None else min(seconds, MAX_WAIT_SECONDS)
-            retriable = response.status in retry and (response.status != 502 or wait is not None)
-            if not retriable or refused >= MAX_UNAUTHORIZED or (wait or 1) > left:
+            response: HttpAnswer | None = None
+            try:
+                response = attempt()
+                self._note(response)
+                if 200 <= response.status < 300 and response.body:
+                    return Answer(response.status, response.body, self.peer)
+                error: ServiceError = _error(response.status, response.body, self.peer)
+            except _Broken as failure:
+                error = failure
+            refused += response is not None and response.status == 401
+            broken += response is None or _is_empty(response)
+            seconds = None if response is None else response.retry_after
+            wait = min(seconds, MAX_WAIT_SECONDS) if seconds else 1
+            is_enough = refused >= MAX_UNAUTHORIZED or broken > MAX_BROKEN or wait > left
+            if is_enough or not repeats(response):
                 raise error
-            say(f"{self.peer.name} answers {error.code}: {error.message} Trying again in {wait or 1} s.")
-            pause(wait or 1)
-            left -= (wait or 1) + self._took
+            say(f"{error.message} Trying again in {wait} s.")
+            pause(wait)
+            left -= wait + self._took
+
+    def _note(self, response: HttpAnswer) -> None:
+        """Note the API's time; refuse what an API of another Hub answers, errors included. A proxy before it names
+        none.
+        """
+        served = response.headers.get(HUB_HEADER, "")[:100]
+        if self._hub is not None and served and served.lower() != self._hub:
+            message = f"{self.peer.named} serves the Hub {printable(served, 100)}, but this run is for {self._hub}."
+            raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
+        if date := response.headers.get("Date", "")[:40]:
+            with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
+                self._ahead = int(parsedate_to_datetime(date).timestamp()) - int(time.time())
 
 
 def api_of(settings: Settings, chain: ChainClient | None = None, *, is_needed: bool = True) -> ApiClient:
@@ -285,6 +355,8 @@ def pause(seconds: float) -> None:
 
 def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFailed:
     """Return the API's own error; anything else is an answer this client does not know."""
+    if 200 <= status < 300:
+        return peer.malformed(f" answered {status} with nothing.")
     try:
         answer = read_object(data)
         body = answer.get("error")
@@ -298,7 +370,7 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
             )
             next_action = "Send less at once, or ask the operator to let the proxy accept 512 KiB."
             return CommandRefused("payload_too_large", message, next_action=next_action)
-        if status in {502, 503, 504}:
+        if may_pass(status):
             message = f"{peer.named} does not answer: a proxy in front of it answers {status}."
             next_action = "Try again in a minute: it may be restarting."
             return CommandFailed(f"{peer.code}_unreachable", message, next_action=next_action)

@@ -1,9 +1,9 @@
 /**
  * The API as actions use it: what it states is held against the chain first, and each request that a wallet signs is
- * explained before, and signed again before each attempt.
+ * explained before, signed once the API answers an unsigned one, and signed again before each attempt.
  */
 
-import { AGE_KEY, answerOf, ServiceError, type Schemas } from "../src/acting.js";
+import { AGE_KEY, answerOf, mayRepeat, ServiceError, type Schemas } from "../src/acting.js";
 import { noneIf, refuseDifferences } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
@@ -11,13 +11,15 @@ import { pause } from "./dom.js";
 import type { Fact } from "./stage.js";
 
 const POLL_MILLISECONDS = 1_000;
-const MOST_WAIT_SECONDS = 120;
+/** A fact that is not final yet takes as long; more is the wait of another day. */
+const MOST_WAIT_SECONDS = 600;
 /** Of one request: a node on another chain, or a clock that is wrong makes each further one useless. */
 const MOST_SIGNATURES = 3;
+const NO_INDEX: readonly unknown[] = ["unavailable", "starting"];
 /** Why a wallet is asked for another signature. */
 const REFUSED =
   "The service did not accept the request that you signed, or is not ready for it yet. The same request needs another signature, since each is valid for one attempt.";
-/** Refusals after which the same request with another signature may be taken. */
+/** Refusals after which the same request with another signature may be taken, also where another review may be charged. */
 const REPEATABLE = new Set([
   "unauthorized",
   "storage_verification_pending",
@@ -55,6 +57,29 @@ export interface SignedRequest {
   readonly title: string;
   readonly name: string;
   readonly facts: readonly Fact[];
+  /** Whether doing it twice may be charged: then it is repeated only where the API's own words allow it. */
+  readonly isCharged?: boolean;
+}
+
+/** Waits until the service answers unsigned requests and has an index: a signature would be wasted before. */
+async function answering({ api, stage }: Acting): Promise<void> {
+  await stage.until(async (signal) => {
+    for (;;) {
+      const asked = answerOf(api.GET("/api/status", { signal }));
+      const isReady = await asked.then(({ state }) => !NO_INDEX.includes(state), answers);
+      if (isReady) return;
+      signal.throwIfAborted();
+      stage.say("Waiting until the service answers. The wallet is asked for a signature then.");
+      await pause(POLL_MILLISECONDS);
+    }
+  });
+}
+
+/** Whether an error is of a service that answers; raises one that no wait ends. */
+function answers(error: unknown): boolean {
+  if (mayRepeat(error)) return false;
+  if (error instanceof ServiceError && error.status !== undefined) return true;
+  throw error;
 }
 
 /**
@@ -62,11 +87,12 @@ export interface SignedRequest {
  * shown above the button. What was explained with the request before it (`following`) is signed without another question.
  */
 export async function signed<Value>(
-  { account, settings, stage }: Acting,
-  { title, name, facts }: SignedRequest,
+  context: Acting,
+  { title, name, facts, isCharged = false }: SignedRequest,
   send: () => Promise<Value>,
   isExplained = false,
 ): Promise<Value> {
+  const { account, settings, stage } = context;
   const shown: Fact[] = [
     ...facts,
     ["Signed by", account],
@@ -75,17 +101,19 @@ export async function signed<Value>(
     ["Sent to", new URL(settings.apiUrl).host],
   ];
   let why: readonly Fact[] = [];
-  for (let wasted = 0; ; ) {
-    const sending = () => {
+  for (let signatures = 1; ; signatures += 1) {
+    const sending = async () => {
+      await answering(context);
       stage.say("Asking the wallet for a signature, then sending the request.");
       return stage.until(send);
     };
     try {
       return await stage.attempt(title, [...why, ...shown], "Sign with the wallet", sending, isExplained && why.length === 0);
     } catch (error) {
-      if (!(error instanceof ServiceError) || !REPEATABLE.has(error.code)) throw error;
-      if (error.code === "unauthorized" && (wasted += 1) === MOST_SIGNATURES) throw error;
-      const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
+      if (!(error instanceof ServiceError)) throw error;
+      const isAgain = REPEATABLE.has(error.code) || (!isCharged && mayRepeat(error));
+      const seconds = error.retryAfter ?? 3;
+      if (!isAgain || signatures === MOST_SIGNATURES || seconds > MOST_WAIT_SECONDS) throw error;
       stage.say(`${error.message} This page tries again in ${seconds} seconds, with another signature.`);
       await stage.until(() => pause(seconds * 1_000));
       why = [["Why again", REFUSED, "warning"]];

@@ -1,7 +1,7 @@
 /** What every action works with: one account of a wallet, the chain as its node shows it, and the API. */
 
-import { erc20Abi, type Address } from "viem";
-import { answerOf, createApi, hubAbi, type Api } from "../src/acting.js";
+import { erc20Abi, hashTypedData, recoverAddress, type Address, type Hex } from "viem";
+import { answerOf, createApi, fundingPath, hubAbi, ServiceError, type Api, type RequestSigner } from "../src/acting.js";
 import { refuseDifferences } from "./answers.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
@@ -59,8 +59,31 @@ export async function makeContext(settings: Settings, wallet: Wallet): Promise<C
       ["escrow_token.decimals", decimals, token.decimals],
     ]);
   }
-  const api = createApi(apiUrl, { deployment, signer: wallet, chain: node });
+  const signer: RequestSigner = {
+    address: account,
+    async signTypedData(typedData) {
+      const signature = await wallet.signTypedData(typedData);
+      await requireAccepted(node, account, hashTypedData(typedData), signature);
+      return signature;
+    },
+  };
+  const api = createApi(apiUrl, { deployment, signer, chain: node, asksFirst: true });
   return { settings, account, node, hub, wallet, api, journal, drafts, token };
+}
+
+/**
+ * Refuses a signature that neither the account's key made nor its own code accepts, before it is sent: another one of the
+ * same wallet would be refused, too. The API decides for an account that is not on the chain yet: `signature_mismatch`.
+ */
+export async function requireAccepted(node: Pick<Node, "getCode" | "call">, account: Address, digest: Hex, signature: Hex): Promise<void> {
+  if (signature.endsWith("6492".repeat(16))) return;
+  const signer = await recoverAddress({ hash: digest, signature }).catch(() => undefined);
+  if (signer?.toLowerCase() === account) return;
+  const path = await fundingPath(node, account, digest, signature).catch(() => undefined); // the API has its own node
+  if (path !== "allowance") return;
+  throw new ServiceError("signature_mismatch", "The account's own contract does not accept the wallet's signature.", {
+    nextAction: "Nothing was sent. Check in the wallet that enough of the account's owners signed, and try again.",
+  });
 }
 
 /** Reads the Hub's token. */

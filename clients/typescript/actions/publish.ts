@@ -208,6 +208,7 @@ async function review(context: Acting, page: string, job: Job): Promise<void> {
   const request: SignedRequest = {
     title: "Publish the page",
     name: `POST /api/bounty-challenge-specs/prepare-publication?poster_address=${account}`,
+    isCharged: true,
     facts: [
       ["What it does", "has the page reviewed and published under your account, for everyone to read; no money moves yet"],
       ["Page", `${printable(title)}, ${bytes(size)}`],

@@ -14,6 +14,7 @@ import {
   requireClosed,
   requireRecordedDelay,
   requireRevealPoint,
+  ServiceError,
 } from "../src/acting.js";
 import { refuseDifferences } from "./answers.js";
 import { detailOf, requireStatedDelay } from "./api.js";
@@ -122,6 +123,7 @@ export async function finalWinner(context: Acting, bounty: Bounty): Promise<Reco
   await requireFinal(context, bounty);
   const { id, winner: solver, winningSubmission: commitment } = bounty;
   const { facts } = await detailOf(context, bounty);
+  if (facts.outcome === null) await requireIndexed(context);
   refuseDifferences("read_model_mismatch", [
     ["facts.outcome", facts.outcome, "awarded"],
     ["facts.winner.solver_address", facts.winner?.solver_address, solver],
@@ -130,6 +132,20 @@ export async function finalWinner(context: Acting, bounty: Bounty): Promise<Reco
   const active = await activeOf(context, id, solver);
   if (active === commitment) return { solver, commitment };
   throw disagreement("winner", `bounty ${id} names Submission ${commitment}`, `its Solver has ${active}`);
+}
+
+/**
+ * Refuses where the service's index has not reached the chain's final block, by its own word: what it shows is old, and
+ * contradicts nobody. `index_behind`.
+ */
+async function requireIndexed({ api, node, stage }: Acting): Promise<void> {
+  const { position } = await stage.until(() => answerOf(api.GET("/api/status")));
+  const { timestamp: final } = await node.getBlock({ blockTag: "finalized" });
+  const indexed = BigInt(position?.block_time ?? final);
+  if (indexed >= final) return;
+  const behind = (await node.getBlock()).timestamp - indexed;
+  const message = `The service's index is behind the chain by ${behind} seconds, and lacks how the bounty ended.`;
+  throw new ServiceError("index_behind", message, { nextAction: "Nothing was signed. Try again in some minutes." });
 }
 
 /** A Solver's Submission, as the wallet's node has it. */

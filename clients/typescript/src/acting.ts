@@ -17,7 +17,7 @@ export {
   verdictAct,
 } from "./acts.js";
 export type { Act, ActCall, ActEvent, ClaimFunction, ClaimPart, DoneEvent, LogReader, PaymentEvent } from "./acts.js";
-export { answerOf, createApi, isIssue } from "./api.js";
+export { answerOf, createApi, isIssue, mayRepeat } from "./api.js";
 export type { Api, Schemas, Signing } from "./api.js";
 export { pageTerms } from "./challenge.js";
 export type { PageTerms } from "./challenge.js";

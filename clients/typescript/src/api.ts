@@ -12,7 +12,7 @@ import type { components, paths } from "./generated/openapi.js";
 import { SIGNED_OPERATIONS } from "./generated/signed.js";
 import { signRequest } from "./requests.js";
 import type { BlockReader, Deployment, RequestSigner } from "./requests.js";
-import { TimeLimit } from "./transfer.js";
+import { mayPass, paused, PAUSES_MILLISECONDS, TimeLimit } from "./transfer.js";
 
 /** Every answer and body of the API, by its name in the OpenAPI document. */
 export type Schemas = components["schemas"];
@@ -25,36 +25,50 @@ export interface Signing {
   readonly deployment: Deployment;
   readonly signer: RequestSigner;
   readonly chain: BlockReader;
+  /** Whether a person is asked before each signature: then the caller, who explains it, also repeats signed requests. */
+  readonly asksFirst?: boolean;
 }
 
 /** How many bytes of an answer are read. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const TIMEOUT_MILLISECONDS = 60_000;
+/** Of one request. */
+const MOST_SIGNATURES = 3;
+/** A longer wait, which the API may name, is the caller's. */
+const MOST_WAIT_SECONDS = 60;
+/** Is not repeated here: another review of a page may be charged. */
+const PUBLICATION = "POST /api/bounty-challenge-specs/prepare-publication";
+/** The operations that need a signature, and how their requests look at any base address. */
+const SIGNED = [...SIGNED_OPERATIONS].map((operation) => {
+  const [method, path = ""] = operation.split(" ");
+  return { operation, method, path: new RegExp(`${path.replace(/\{\w+\}/g, "[^/]+")}$`) };
+});
+
+const UNAVAILABLE = "Try again in a minute; check the base address if you set it.";
+
+/** The connection broke before the whole answer came, or brought nothing. */
+class Broken extends ServiceError {}
 
 /**
  * The API at a base address, such as `https://bounties.example`. Requests that need a signature get a new one each;
  * without `signing` they raise `invalid_request`; with it, what the API of another deployment's Hub answers is
  * `deployment_mismatch`, since the same number is another bounty there. Every refusal is a ServiceError with the API's own code; an endpoint
- * that does not answer as the API does is `api_unreachable`, one that answers too much, or no JSON, `answer_malformed`. Nothing is sent twice, and no redirect is followed.
+ * that does not answer as the API does is `api_unreachable`, one that answers too much, or no JSON, `answer_malformed`. No redirect is followed.
+ *
+ * What may pass is repeated after pauses, up to three times: a status of a server or CDN that is limited or down, or a connection that broke. A signed
+ * request is signed anew for each attempt, three times at most, once the API answers an unsigned one; publishing a page is never repeated.
  */
 export function createApi(baseUrl: string, signing?: Signing): Api {
-  const fetch = (request: Request) => answered(request, signing?.deployment);
+  const fetch = (request: Request) => exchanged(request, baseUrl, signing);
   // Markdown is sent as it is, everything else as canonical JSON, which an envelope must be.
   const bodySerializer = (body: unknown) => (typeof body === "string" ? body : canonicalJson(body));
-  const api = createClient<paths>({ baseUrl, fetch, bodySerializer });
-  api.use({
-    async onRequest({ request, schemaPath }) {
-      if (!SIGNED_OPERATIONS.has(`${request.method} ${schemaPath}`)) return undefined;
-      if (signing === undefined) throw new ServiceError("invalid_request", `${schemaPath} needs a signature`);
-      const body = new Uint8Array(await request.clone().arrayBuffer());
-      request.headers.set(
-        "Authorization",
-        await signRequest({ method: request.method, url: request.url, body }, signing),
-      );
-      return request;
-    },
-  });
-  return api;
+  return createClient<paths>({ baseUrl, fetch, bodySerializer });
+}
+
+/** Whether a request that ended so may succeed in a moment: by the status, or as the connection broke. */
+export function mayRepeat(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError)) return false;
+  return error instanceof Broken || (error.status !== undefined && mayPass(error.status));
 }
 
 /** What a call answered: `await answerOf(api.GET("/api/status"))`. */
@@ -66,22 +80,60 @@ export async function answerOf<Data>(call: Promise<{ data?: Data; response: Resp
   return data;
 }
 
+/** Sends a request, signed where it has to be, until its answer is not one that may pass. */
+async function exchanged(request: Request, baseUrl: string, signing: Signing | undefined): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  const operation = SIGNED.find(({ method, path }) => method === request.method && path.test(pathname))?.operation;
+  const isOnce = operation === PUBLICATION || (operation !== undefined && signing?.asksFirst === true);
+  const most = operation === undefined ? PAUSES_MILLISECONDS.length + 1 : isOnce ? 1 : MOST_SIGNATURES;
+  const used = new Set<bigint>();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const sent = operation === undefined ? request.clone() : await withSignature(request, signing, used);
+      return await answered(sent, signing?.deployment);
+    } catch (error) {
+      if (attempt === most || !mayRepeat(error) || (error.retryAfter ?? 0) > MOST_WAIT_SECONDS) throw error;
+      await paused(attempt, request.signal, error.retryAfter);
+    }
+    if (operation === undefined) continue;
+    const unsigned = new Request(`${baseUrl.replace(/\/$/, "")}/api/status`, { signal: request.signal });
+    await exchanged(unsigned, baseUrl, signing).catch((error: unknown) => {
+      const answers = error instanceof ServiceError && error.status !== undefined && !mayPass(error.status);
+      if (!answers) throw error;
+    });
+  }
+}
+
+/** The same request with a new signature. */
+async function withSignature(request: Request, signing: Signing | undefined, used: Set<bigint>): Promise<Request> {
+  const { method, url } = request;
+  if (signing === undefined) {
+    throw new ServiceError("invalid_request", `${new URL(url).pathname} needs a signature`);
+  }
+  const sent = request.clone();
+  const body = new Uint8Array(await request.clone().arrayBuffer());
+  sent.headers.set("Authorization", await signRequest({ method, url, body }, signing, used));
+  return sent;
+}
+
 async function answered(request: Request, deployment: Deployment | undefined): Promise<Response> {
   let response: Response;
   let text: string;
   const limit = new TimeLimit(TIMEOUT_MILLISECONDS, request.signal);
   try {
-    response = await fetch(new Request(request, { redirect: "error", signal: limit.signal }));
+    response = await fetch(new Request(request, { redirect: "manual", signal: limit.signal }));
     text = await readText(response, MAX_ANSWER_BYTES);
   } catch (cause) {
     request.signal.throwIfAborted(); // the caller's own end of it
     if (cause instanceof ServiceError) throw cause; // it does answer, too much
-    throw unavailable("the API does not answer", { cause });
+    const kind = limit.signal.aborted ? ServiceError : Broken;
+    throw new kind("api_unreachable", "the API does not answer", { nextAction: UNAVAILABLE, cause });
   } finally {
     limit.close();
   }
   requireHub(response, deployment);
   if (!response.ok) throw refusalOf(response, text);
+  if (text === "") throw new Broken("api_unreachable", "the answer is empty", { nextAction: UNAVAILABLE });
   return new Response(text, { status: response.status, headers: response.headers });
 }
 
@@ -118,7 +170,7 @@ function wordless(status: number, retry: ErrorDetails): ServiceError {
       status,
     });
   }
-  if (![502, 503, 504].includes(status)) return unavailable(`the answer ${status} is not the API's`, { status });
+  if (!mayPass(status)) return unavailable(`the answer ${status} is not the API's`, { status });
   return unavailable(`the API does not answer: a proxy before it does, with ${status}`, {
     nextAction: "Try again in a minute: it may be restarting.",
     status,
@@ -146,7 +198,7 @@ export function isIssue(value: unknown): value is Issue {
 
 function unavailable(message: string, details: ErrorDetails = {}): ServiceError {
   return new ServiceError("api_unreachable", message, {
-    nextAction: "Try again in a minute; check the base address if you set it.",
+    nextAction: UNAVAILABLE,
     ...details,
   });
 }

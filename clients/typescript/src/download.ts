@@ -4,7 +4,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { chunksOf, streamOf, toHex } from "./bytes.js";
 import type { Envelope } from "./envelope.js";
 import { ServiceError, refusal } from "./errors.js";
-import { paused, PAUSES_MILLISECONDS, TimeLimit, watched } from "./transfer.js";
+import { paused, PAUSES_MILLISECONDS, storageMayPass, TimeLimit, watched } from "./transfer.js";
 import type { TransferOptions } from "./transfer.js";
 
 /** A storage that sends no byte for so long has ended its answer. */
@@ -72,7 +72,7 @@ async function* piecesFrom(
     const isRest = status === 206 && (range ?? rest) === rest;
     if (body === null || !(status === 200 || isRest)) {
       await body?.cancel();
-      if (status >= 500) throw unreachable(`the storage answered ${status}`);
+      if (storageMayPass(status)) throw unreachable(`the storage answered ${status}`);
       if (status === 206 || status === 416) throw mismatch(); // it has another file
       const nextAction = "Get a new download address from the API and try again.";
       throw new ServiceError("storage_refused", `the storage answered ${status}`, { status, nextAction });

@@ -94,9 +94,9 @@ export function authorizationHeader(signer: Address, signature: Hex, block: Fres
 
 /**
  * A block to sign with: about six seconds older than the newest one of the deployment's chain. After a stop of the chain
- * that block is too old to be fresh; then it is the newest one.
+ * that block is too old to be fresh; then it is the newest one. Of blocks that were `used`, an older one is taken.
  */
-export async function freshBlock(chain: BlockReader): Promise<FreshnessBlock> {
+export async function freshBlock(chain: BlockReader, used?: ReadonlySet<bigint>): Promise<FreshnessBlock> {
   const newest = await chain.getBlock();
   const behind = (blocks: bigint) =>
     chain.getBlock({ blockNumber: newest.number > blocks ? newest.number - blocks : 0n });
@@ -107,6 +107,7 @@ export async function freshBlock(chain: BlockReader): Promise<FreshnessBlock> {
     block = await behind((OFFSET_SECONDS * (newest.number - block.number) + seconds - 1n) / seconds);
   }
   if (newest.timestamp - block.timestamp > LEAP_SECONDS) block = newest;
+  while (block.number > 0n && used?.has(block.number)) block = await chain.getBlock({ blockNumber: block.number - 1n });
   return { number: block.number, hash: block.hash };
 }
 
@@ -117,14 +118,17 @@ export interface BlockReader {
 }
 
 /**
- * The Authorization header for exactly this request. It serves one attempt: sign again before every retry. What the
- * wallet or the chain's endpoint raises is passed on.
+ * The Authorization header for exactly this request. It serves one attempt: sign again before every retry. A key signs the
+ * same bytes identically, so give all attempts of a request one set of the blocks that were `used`: this one's is added. What
+ * the wallet or the chain's endpoint raises is passed on.
  */
 export async function signRequest(
   request: RequestToSign,
   signing: { readonly deployment: Deployment; readonly signer: RequestSigner; readonly chain: BlockReader },
+  used?: Set<bigint>,
 ): Promise<string> {
-  const block = await freshBlock(signing.chain);
+  const block = await freshBlock(signing.chain, used);
+  used?.add(block.number);
   const typedData = approvalTypedData(request, signing.deployment, block);
   return authorizationHeader(signing.signer.address, await signing.signer.signTypedData(typedData), block);
 }

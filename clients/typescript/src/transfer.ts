@@ -1,4 +1,4 @@
-/** What a long piece of work reports on its way, and how it is ended. */
+/** What a long piece of work reports on its way, how it is ended, and what of it is tried again. */
 
 /** How far it is, in bytes; `total` is undefined where nobody knows it. */
 export interface Progress {
@@ -76,10 +76,24 @@ export class TimeLimit {
 /** How long each attempt waits that follows one which brought nothing: together as long as a phone needs for another network. */
 export const PAUSES_MILLISECONDS: readonly number[] = [1_000, 4_000, 10_000];
 
-/** Waits before the attempt after so many fruitless ones; a signal ends it with its reason. */
-export async function paused(fruitless: number, signal: AbortSignal | undefined): Promise<void> {
-  const limit = new TimeLimit(PAUSES_MILLISECONDS[fruitless - 1] ?? 0, signal);
+/** Waits before the attempt after so many fruitless ones, at least so many seconds; a signal ends it with its reason. */
+export async function paused(fruitless: number, signal: AbortSignal | undefined, leastSeconds = 0): Promise<void> {
+  const limit = new TimeLimit(Math.max(PAUSES_MILLISECONDS[fruitless - 1] ?? 0, leastSeconds * 1_000), signal);
   if (!limit.signal.aborted) await new Promise((resolve) => limit.signal.addEventListener("abort", resolve));
   limit.close();
   signal?.throwIfAborted();
+}
+
+/**
+ * Whether a status is of a server that is limited or down, or of the proxy or CDN before one: the same request may succeed
+ * in a moment. Whether it may be sent again is the caller's decision.
+ */
+export function mayPass(status: number): boolean {
+  const isGateways = (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
+  return status === 408 || status === 429 || isGateways;
+}
+
+/** The same of a storage: Google's answers 500 for a fault of its own. */
+export function storageMayPass(status: number): boolean {
+  return status === 500 || mayPass(status);
 }

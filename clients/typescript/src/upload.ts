@@ -3,7 +3,7 @@
 import { ServiceError } from "./errors.js";
 import type { Schemas } from "./api.js";
 import { streamOf } from "./bytes.js";
-import { paused, PAUSES_MILLISECONDS, watched } from "./transfer.js";
+import { paused, PAUSES_MILLISECONDS, storageMayPass, watched } from "./transfer.js";
 import type { TransferOptions } from "./transfer.js";
 
 const IS_THERE = 412;
@@ -14,8 +14,8 @@ const nextAction = "Get a new upload address and try again.";
  * Uploads a ciphertext to the address that `artifact-upload-url` gave. A Blob is read as it is sent: `openAsBlob` of Node, a
  * File of a browser. It takes as long as the storage does, unless a signal ends it.
  *
- * The storage keeps nothing of a request that broke off, so that going on means sending it again, up to three times after pauses:
- * `onProgress` begins anew then. A storage that has the object after such an attempt was reached by it. Raises
+ * The storage keeps nothing of a request that broke off or met a status that may pass, so that going on means sending it again, up to
+ * three times after pauses: `onProgress` begins anew then. A storage that has the object after such an attempt was reached by it. Raises
  * `storage_unreachable`, and `storage_refused` with the status: 412 where the object was there before.
  */
 export async function uploadCiphertext(
@@ -28,6 +28,7 @@ export async function uploadCiphertext(
     try {
       options.signal?.throwIfAborted();
       status = await put(target, ciphertext, options);
+      if (storageMayPass(status)) throw new TypeError(`the storage answered ${status}`);
     } catch (cause) {
       options.signal?.throwIfAborted();
       broken += 1;

@@ -1,6 +1,7 @@
 // The parts of the wallet actions that need no browser: what they read of strangers' text, and the files they write.
 // Prints, as its last line, the written Verdicts that Python compares with its own.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import test from "node:test";
 import { buildSync } from "esbuild";
 import { decodeFunctionData, encodeErrorResult, encodeEventTopics, encodeFunctionResult, multicall3Abi, parseSignature, serializeCompactSignature, signatureToCompactSignature } from "viem";
@@ -11,7 +12,7 @@ const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/
 const parts = [
   ...["answers", "api", "bounty", "context", "editor", "funding", "journal", "node", "opening", "page", "publish", "refused"],
   ...["sealing", "submissions", "submit", "text", "transactions", "verdict", "wallet", "witnesses"],
-  ...["../src/acts", "../src/commitments", "../src/errors", "../src/hub", "../src/secrets", ...generated],
+  ...["../src/acts", "../src/api", "../src/commitments", "../src/errors", "../src/hub", "../src/secrets", "../src/upload", ...generated],
 ];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
@@ -160,7 +161,7 @@ const ADDRESS = `0x${"aA".repeat(20)}`;
 const away = () => new actions.ServiceError("api_unreachable", "the API does not answer");
 
 /** A request that a wallet signs: what each attempt ends with. */
-async function played(t, ends) {
+async function played(t, ends, more = {}) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
   const seen = { why: [], attempts: 0 };
   const stage = {
@@ -173,22 +174,141 @@ async function played(t, ends) {
     if (end instanceof Error) throw end;
     return end;
   };
-  const context = { settings: { apiUrl: "https://api.example" }, account: ADDRESS, stage };
-  const done = ended(t, actions.signed(context, { title: "Title", name: "POST /", facts: [] }, send));
+  const api = { GET: async () => ({ data: { state: "following" } }) };
+  const context = { settings: { apiUrl: "https://api.example" }, account: ADDRESS, stage, api };
+  const done = ended(t, actions.signed(context, { title: "Title", name: "POST /", facts: [], ...more }, send));
   return { ...seen, ended: await done.then((end) => end.code ?? end), attempts: seen.attempts };
 }
 
-const refusal = (code) => new actions.ServiceError(code, "No.");
-for (const [what, ends, expected, attempts] of [
+const refusal = (code, details) => new actions.ServiceError(code, "No.", details);
+const busy = (more) => refusal("service_overloaded", { status: 503, ...more });
+const gateway = () => refusal("api_unreachable", { status: 502 });
+const charged = { isCharged: true };
+for (const [what, ends, expected, attempts, more] of [
+  ["that meets a gateway's hiccup is signed once more", [gateway(), "done"], "done", 2],
+  ["that a busy service refuses costs three signatures at most", [busy(), busy(), busy(), "done"], "service_overloaded", 3],
+  ["that waits for finality waits as long as it is told", [busy({ retryAfter: 600 }), "done"], "done", 2],
+  ["that waits for another day ends", [busy({ retryAfter: 86_400 }), "done"], "service_overloaded", 1],
+  ["that may be charged is not repeated for a gateway", [gateway(), "done"], "api_unreachable", 1, charged],
+  ["that may be charged is repeated where it joins a review", [refusal("publication_review_unavailable"), "done"], "done", 2, charged],
   ["that nobody answers ends", [away(), "done"], "api_unreachable", 1],
   ["that is not authorized costs three signatures at most", [...Array(3).fill(refusal("unauthorized")), "done"], "unauthorized", 3],
   ["signed over the same block as an earlier one is signed once more", [refusal("publication_review_unavailable"), "done"], "done", 2],
   ["that another signature cannot change is refused at once", [refusal("payload_too_large"), "done"], "payload_too_large", 1],
 ]) {
   test(`a request ${what}`, async (t) => {
-    const found = await played(t, ends);
+    const found = await played(t, ends, more);
     assert.deepEqual([found.ended, found.attempts], [expected, attempts]);
     assert.ok(found.why.slice(1).every((why) => /needs another signature/.test(why)));
+  });
+}
+
+/** Serves what an API answers to each path, one after the other, and counts the requests. */
+async function withApi(t, answers) {
+  const asked = [];
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url, "http://api.example");
+    asked.push(`${request.method} ${pathname} ${request.headers.authorization === undefined ? "" : "signed"}`.trim());
+    const [status, body] = answers[pathname]?.shift() ?? [200, {}];
+    response.writeHead(status, { "Content-Type": "application/json" }).end(body === undefined ? "" : JSON.stringify(body));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const signatures = [];
+  const signer = { ...privateKeyToAccount(`0x${"11".repeat(32)}`) };
+  const sign = signer.signTypedData;
+  signer.signTypedData = async (typed) => (signatures.push(asked.length), sign(typed));
+  const getBlock = async ({ blockNumber: number = 99n } = {}) => ({ number, timestamp: number, hash: NONE });
+  const stage = { say() {}, until: (work) => work(new AbortController().signal), attempt: (_, __, ___, work) => work() };
+  const hub = { ...deployment, hubAddress: ADDRESS.toLowerCase() };
+  const api = actions.createApi(url, { deployment: hub, signer, chain: { getBlock }, asksFirst: true });
+  return { asked, signatures, context: { api, stage, account: ADDRESS, settings: { apiUrl: url, deployment } } };
+}
+
+test("the pages read, sign and upload over a gateway's hiccup, and ask a wallet once the service answers", async (t) => {
+  const { setTimeout: waiting } = globalThis;
+  const waits = new Set([1_000, 3_000]);
+  t.mock.method(globalThis, "setTimeout", (work, milliseconds, ...given) => waiting(work, waits.has(milliseconds) ? 1 : milliseconds, ...given));
+  const path = "/api/bounties/6/delivery/wrap";
+  const detail = { finality: "finalized" };
+  const { asked, signatures, context } = await withApi(t, {
+    "/api/bounties/6": [[502], [200, detail]],
+    "/api/status": [[502], [200, { state: "starting" }], [200, { state: "following" }], [521], [200, { state: "following" }]],
+    [path]: [[502], [201, {}]],
+    "/object": [[502], [200]],
+  });
+  assert.deepEqual(await actions.detailOf(context, { id: 6n }), detail);
+  const body = { solver_address: "", submission_commitment: "", wrapped_key: "" };
+  const send = () => context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path: { bounty_id: "6" } }, body });
+  const { response } = await actions.signed(context, { title: "Title", name: "POST /", facts: [] }, send);
+  const target = { upload_url: `${context.settings.apiUrl}/object`, upload_method: "PUT", upload_headers: {} };
+  await actions.uploadCiphertext(target, new Blob(["bytes"]));
+  const unsigned = "GET /api/status";
+  assert.deepEqual(asked, [
+    ...["GET /api/bounties/6", "GET /api/bounties/6", unsigned, unsigned, unsigned, `POST ${path} signed`],
+    ...[unsigned, unsigned, `POST ${path} signed`, "PUT /object", "PUT /object"],
+  ]);
+  assert.deepEqual([response.status, signatures], [201, [5, 8]]);
+});
+
+test("a wallet is asked where the service answers without its state, and not where it is another deployment's", async () => {
+  const asked = async (details) => {
+    let signatures = 0;
+    const GET = () => Promise.reject(new actions.ServiceError("deployment_mismatch", "", details));
+    const stage = { say() {}, until: (work) => work(new AbortController().signal), attempt: (_, __, ___, work) => work() };
+    const context = { api: { GET }, stage, account: ADDRESS, settings: { apiUrl: "https://api.example" } };
+    const signing = actions.signed(context, { title: "Title", name: "POST /", facts: [] }, async () => (signatures += 1));
+    return [await signing.then(() => "done", ({ code }) => code), signatures];
+  };
+  assert.deepEqual(await asked({ status: 404 }), ["done", 1]);
+  assert.deepEqual(await asked({}), ["deployment_mismatch", 0]);
+});
+
+test("a signature that the account's own contract refuses is sent nowhere, and asked for once", async () => {
+  const digest = `0x${"dd".repeat(32)}`;
+  const own = privateKeyToAccount(`0x${"11".repeat(32)}`);
+  const other = await own.sign({ hash: `0x${"cc".repeat(32)}` });
+  const by = (code, answer) => ({ getCode: async () => code, call: async () => ({ data: answer }) });
+  const yes = `0x1626ba7e${"00".repeat(28)}`;
+  const wrapped = `0x${"6492".repeat(16)}`;
+  const account = own.address.toLowerCase();
+  for (const [node, signature, isTaken] of [
+    [by("0xef01", NONE), await own.sign({ hash: digest }), true], // a delegated key's own
+    [by("0x60", yes), other, true],
+    [by("0x60", yes), "0x", true], // its owners signed on the chain
+    [by("0x60", NONE), other, false],
+    [by("0x60", NONE), "0x", false],
+    [by("0x60", NONE), wrapped, true],
+    [by(undefined), other, true], // for the API to decide
+  ]) {
+    const found = await actions.requireAccepted(node, account, digest, signature).then(() => true, ({ code }) => code);
+    assert.equal(found, isTaken || "signature_mismatch");
+  }
+});
+
+for (const [what, indexed, code] of [
+  ["behind the final block", 899, "index_behind"],
+  ["at the final block", 900, "read_model_mismatch"],
+  ["nowhere, as it says", undefined, "read_model_mismatch"],
+]) {
+  test(`a winner that the service does not show yet, with its index ${what}`, async () => {
+    const winner = { outcome: 1, winner: NOBODY, winningSubmission: NONE };
+    const node = {
+      readContract: async () => winner,
+      getBlock: async ({ blockTag } = {}) => ({ timestamp: blockTag === "finalized" ? 900n : 1_000n }),
+    };
+    const answers = {
+      "/api/bounties/{bounty_id}": { finality: "finalized", facts: { outcome: null, winner: null } },
+      "/api/status": { position: indexed === undefined ? null : { block_time: indexed } },
+    };
+    const api = { GET: async (path) => ({ data: answers[path] }) };
+    const stage = { say() {}, until: (work) => work(new AbortController().signal) };
+    const context = { node, hub: {}, api, stage };
+    await assert.rejects(actions.finalWinner(context, { ...winner, id: 6n }), (error) => {
+      assert.ok(code !== "index_behind" || error.message.includes("101 seconds"));
+      return error.code === code;
+    });
   });
 }
 

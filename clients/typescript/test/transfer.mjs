@@ -5,6 +5,8 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { ServiceError, createApi, downloadCiphertext, fetchBeacon, hasCode, QUICKNET } from "../dist/index.js";
 import { generateIdentity, openArtifact, publicKeyOf, sealSubmission, uploadCiphertext } from "../dist/index.js";
+import { mayPass } from "../dist/transfer.js";
+import { privateKeyToAccount } from "viem/accounts";
 
 const FILE = randomBytes(200_000);
 
@@ -102,7 +104,7 @@ test("four attempts without a byte are the last, after longer and longer pauses"
   pauses();
   assert.equal(await codeOf(() => downloaded([])), "storage_unreachable");
   assert.deepEqual([asked.length, pauses()], [4, [1_000, 4_000, 10_000]]);
-  const given = [whole(9), status(503), hangUp, rest(20), status(500), status(500), status(500)];
+  const given = [whole(9), status(503), hangUp, rest(20), status(500), status(429), status(520)];
   assert.equal(await codeOf(() => downloaded(given)), "storage_unreachable");
   assert.deepEqual(pauses(), [1_000, 4_000, 1_000, 4_000, 10_000]);
 });
@@ -201,6 +203,79 @@ test("sealing reports its bytes, and a signal ends it and aborts the sink", asyn
   assert.equal(aborted?.message, "enough");
 });
 
+/** What an API answers to these, one after the other, and the requests that it was asked. */
+async function asking(given, ask) {
+  const seen = [];
+  const server = createServer((request, response) => {
+    seen.push({ path: request.url, signature: request.headers.authorization });
+    const answer = request.url === "/api/status" && seen.length > 1 ? 200 : given.shift();
+    if (answer === "cut") return void response.writeHead(200, { "Content-Length": 9 }).write("{", () => response.destroy());
+    response.writeHead(answer === "empty" ? 200 : answer, { "Content-Type": "application/json" });
+    response.end(answer === 200 ? "{}" : "");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const code = await codeOf(() => ask(`http://127.0.0.1:${server.address().port}`));
+    return { code, paths: seen.map(({ path }) => path), signatures: seen.flatMap(({ signature }) => signature ?? []) };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const account = privateKeyToAccount(`0x${"11".repeat(32)}`);
+const hash = `0x${"22".repeat(32)}`;
+const chain = { getBlock: async ({ blockNumber: number = 99n } = {}) => ({ number, timestamp: number, hash }) };
+const signing = { deployment: { chainId: 1, hubAddress: bounty.hubAddress }, signer: account, chain };
+const read = (at) => createApi(at).GET("/api/bounties/{bounty_id}", { params: { path: { bounty_id: "7" } } });
+const delivery = (at, more = {}) =>
+  createApi(at, { ...signing, ...more }).POST("/api/bounties/{bounty_id}/delivery/wrap", {
+    params: { path: { bounty_id: "7" } },
+    body: { solver_address: "", submission_commitment: "", wrapped_key: "" },
+  });
+const publication = (at) =>
+  createApi(at, signing).POST("/api/bounty-challenge-specs/prepare-publication", {
+    params: { query: { poster_address: account.address } },
+    body: "page",
+  });
+
+const PASSING = [408, 429, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 528, 529, 530];
+
+test("statuses that may pass are those, and no others", () => {
+  const found = Array.from({ length: 500 }, (_, at) => 100 + at).filter(mayPass);
+  assert.deepEqual(found, PASSING);
+});
+
+test("a read is repeated over what may pass, four times in all", async () => {
+  for (const hiccup of [...PASSING, "cut", "empty"]) {
+    const { code, paths } = await asking([hiccup, 200], read);
+    assert.deepEqual([code, paths.length], [undefined, 2], String(hiccup));
+  }
+  for (const final of [400, 404, 500, 501, 302]) {
+    assert.equal((await asking([final, 200], read)).paths.length, 1, String(final));
+  }
+  pauses();
+  const { code, paths } = await asking(Array(9).fill(502), read);
+  assert.deepEqual([code, paths.length, pauses()], ["api_unreachable", 4, [1_000, 4_000, 10_000]]);
+});
+
+test("a signed request is signed anew for each of three attempts, once the API answers", async () => {
+  const status = "/api/status";
+  const wrap = "/api/bounties/7/delivery/wrap";
+  for (const hiccup of [502, "cut", "empty"]) {
+    const { code, paths, signatures } = await asking([hiccup, 200], delivery);
+    assert.deepEqual([code, paths, new Set(signatures).size], [undefined, [wrap, status, wrap], 2], String(hiccup));
+  }
+  const { code, signatures } = await asking(Array(9).fill(502), delivery);
+  assert.deepEqual([code, signatures.length, new Set(signatures).size], ["api_unreachable", 3, 3]);
+});
+
+test("what a person is asked for, or what may be charged, is not repeated", async () => {
+  for (const ask of [(at) => delivery(at, { asksFirst: true }), publication]) {
+    assert.equal((await asking([502, 200], ask)).signatures.length, 1);
+  }
+});
+
 /** Takes uploads by these answers; what arrived of each, and how long it was said to be. */
 async function uploading(given, options = {}, file = FILE) {
   const arrived = [];
@@ -236,11 +311,12 @@ for (const [name, options] of [
     const { code, arrived } = await uploading(["breaks", "breaks", "breaks", 200], options);
     assert.deepEqual([code, pauses()], [undefined, [1_000, 4_000, 10_000]]);
     assert.deepEqual(arrived.at(-1), [String(FILE.length), FILE]);
+    assert.equal((await uploading([502, 500, 429, 200], options)).code, undefined);
     assert.equal((await uploading(["breaks", "breaks", "breaks", "breaks"], options)).code, "storage_unreachable");
   });
 
   test(`a storage that has the object is reached after a broken attempt, and not before${name}`, async () => {
-    assert.equal((await uploading(["breaks", 412], options)).code, undefined);
+    for (const hiccup of ["breaks", 502]) assert.equal((await uploading([hiccup, 412], options)).code, undefined);
     assert.equal((await uploading([412], options)).code, "storage_refused");
     const refused = await uploading([403, 200], options);
     assert.deepEqual([refused.code, refused.arrived.length], ["storage_refused", 1]);

@@ -171,7 +171,7 @@ def test_external_wallet_is_asked_once_for_each(
 
 
 @pytest.mark.spec(256)
-@pytest.mark.parametrize("answer", [b"", b"0x\n", b"0x123\n"])
+@pytest.mark.parametrize("answer", [b"", b"\n", b"0x123\n"])
 def test_answer_that_is_no_signature_is_refused(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, answer: bytes
 ) -> None:

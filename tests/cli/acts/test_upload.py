@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from service_cli import api as api_module
 from service_cli.errors import CommandFailed
 from service_cli.queries import state as read_model
 from service_cli.work import storage
@@ -26,7 +25,6 @@ def work(solver: Terminal) -> str:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_module, "pause", lambda _: None)
     monkeypatch.setattr(read_model, "_POLL_SECONDS", 0.01)
 
 

@@ -4,7 +4,7 @@ import json
 import math
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -377,7 +377,43 @@ def test_limit_is_passed_over_if_another_answers(
         assert waited == []
     with limiting(2) as limited, raw_server(lambda: [whole(b"", "503 Service Unavailable")]) as down:
         assert Rpc([down.url, limited.url], patient=True).call("eth_blockNumber") == "0x10"
-        assert (down.connections, waited) == (1, [0.5, 1.0])
+        assert waited == [0.5, 1.0]
+
+
+def cut(begins: bytes) -> Iterator[bytes]:
+    """The beginning of an answer, and the connection ends."""
+    yield begins
+    raise ConnectionError
+
+
+@pytest.mark.parametrize(
+    "hiccup",
+    [
+        lambda: [whole(b"", "502 Bad Gateway")],
+        lambda: [whole(b"")],
+        lambda: cut(whole(GOOD)[:-1]),
+        lambda: cut(b""),
+    ],
+    ids=["status", "without a body", "cut", "empty"],
+)
+def test_hiccup_of_the_only_endpoint_is_waited_out(waited: list[float], hiccup: Callable[[], Iterable[bytes]]) -> None:
+    answers = [lambda: [whole(GOOD)], hiccup, hiccup]
+
+    def answer() -> Iterable[bytes]:
+        return answers.pop()()
+
+    with raw_server(answer) as server:
+        rpc = Rpc([server.url], patient=True)
+        assert rpc.call("eth_sendRawTransaction", "0xaa") == "0x10"
+    assert (waited, answers, rpc.endpoints.all[0].failures) == ([0.5, 1.0], [], 0)
+
+
+def test_outage_is_not_waited_for_as_a_limit_is(waited: list[float]) -> None:
+    with raw_server(lambda: [whole(b"", "521 Down")]) as server:
+        for rpc, waits in ((Rpc([server.url]), []), (Rpc([server.url], patient=True), [0.5, 1.0])):
+            with pytest.raises(ChainUnavailable) as caught:
+                rpc.call("eth_blockNumber")
+            assert (caught.value.limited, waited) == (False, waits)
 
 
 TOO_MANY = {"code": 31, "message": "Batch of more than 3 requests are not allowed on free tier"}
@@ -464,7 +500,7 @@ def test_batch_limited_halfway_goes_on(waited: list[float]) -> None:
     assert waited == [1] * 9, "more often than one request is sent again"
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504, *range(520, 525)])
+@pytest.mark.parametrize("status", [408, 429, 502, 503, 504, *range(520, 531)])
 def test_endpoint_or_cdn_that_is_down_is_passed_over(status: int) -> None:
     with endpoint(GOOD, status=status) as down, endpoint(GOOD) as good:
         rpc = Rpc([down, good])

@@ -20,6 +20,7 @@ from bounty_protocol.chain.hub_constants import balance_call
 from bounty_protocol.domain.challenge.commitments import spec_commitment
 from bounty_protocol.domain.challenge.page import ChallengePage, parse_challenge
 from bounty_protocol.domain.lifecycle.hub_events import BountyCreated
+from bounty_protocol.timely import HttpAnswer
 from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds
 
 from service_cli.acts.earlier import note_text, require_no_open_one
@@ -169,7 +170,7 @@ def _publish_on_terms(
         body=page,
         media_type="text/markdown",
         summary=f"publish this challenge page ({len(page)} bytes, {commitment}) as {session.account}",
-        retry=(502, 503),
+        repeats=_is_review_awaited,
     ).json()
     expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
     require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
@@ -177,6 +178,13 @@ def _publish_on_terms(
     emit(PublishedPage(commitment, len(page), session.account, *terms))
     confirm(session.settings, f"put {tokens(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
     return funded_by
+
+
+def _is_review_awaited(answer: HttpAnswer | None) -> bool:
+    """Return whether the page is sent again after this answer: only where that joins a review, or none was begun. A
+    second review is paid out of the account's quota.
+    """
+    return answer is not None and (answer.status == 503 or (answer.status == 502 and answer.retry_after is not None))
 
 
 def _funded(funding: Funding, receipt: Receipt) -> FundedBounty:

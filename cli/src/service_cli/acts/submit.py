@@ -204,7 +204,7 @@ def _hint_without_api() -> Iterator[None]:
     try:
         yield
     except CommandFailed as failure:
-        if not failure.code.startswith(("api_", "storage_", "service_", "bounty_projection")):
+        if not failure.code.startswith(("api_", "storage_", "service_", "index_", "bounty_projection")):
             raise
         next_action = f"{failure.next_action} If the deadline is near, use --without-api to record it on chain only."
         raise CommandFailed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure

@@ -110,7 +110,11 @@ def _answered_line() -> str:
 
 
 def _signature(line: str) -> bytes:
-    """Parse a wallet's signature: 64 bytes or more; what may be a private key is never sent on."""
+    """Parse a wallet's signature: 64 bytes or more, or 0x where a contract wallet's owners signed on the chain; what
+    may be a private key is never sent on.
+    """
+    if line in {"0x", "0X"}:
+        return b""
     digits = line[2:] if line[:2] in {"0x", "0X"} else line
     if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
         raise CommandRefused(

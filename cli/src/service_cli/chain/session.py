@@ -45,6 +45,10 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
 
 
 _NEAR_SECONDS: Final = 60.0
+_IS_VALID_SIGNATURE: Final = "0x1626ba7e"
+"""The selector of ERC-1271, and what the function returns for a signature that it accepts."""
+_ERC_6492: Final = bytes.fromhex("6492" * 16)
+"""The end of a signature for an account whose code is not on the chain yet."""
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
 
 
@@ -287,12 +291,33 @@ class ChainClient:
             block = block_to_sign(self.rpc, near, used)
         return request.approval(block.number, block.hash)
 
-    def require_own_rules(self, account: Address) -> None:
-        """Refuse a signature that a plain key of this account did not make, unless the account is a contract."""
-        if not self.has_code(account):
+    def require_own_rules(self, account: Address, digest: bytes, signature: bytes) -> None:
+        """Refuse a signature that a plain key of this account did not make, unless the account is a contract that
+        accepts it (ERC-1271). The API decides about one for a contract that is not on the chain yet (ERC-6492).
+        """
+        if signature.endswith(_ERC_6492):
+            return
+        if self.has_code(account):
+            if self._accepts(account, digest, signature):
+                return
+            message = f"The contract wallet {account} does not accept this signature. It was not sent."
+            next_action = "Have its owners sign exactly the last message shown, then run the command again."
+        elif len(signature) in {0, 65}:
             message = f"This is not a signature by {account} of the message shown. It was not sent."
             next_action = "Sign exactly the last message shown, with that account's wallet."
-            raise CommandRefused("signature_mismatch", message, next_action=next_action)
+        else:
+            return
+        raise CommandRefused("signature_mismatch", message, next_action=next_action)
+
+    def _accepts(self, account: Address, digest: bytes, signature: bytes) -> bool:
+        """Return whether a contract accepts a signature; what an endpoint refuses to try says nothing about it."""
+        padded = signature.hex() + "00" * (-len(signature) % 32)
+        data = f"{_IS_VALID_SIGNATURE}{digest.hex()}{64:064x}{len(signature):064x}{padded}"
+        with chain_errors():
+            answer = self.rpc.batch([("eth_call", [{"to": account, "data": data}, "latest"])])[0]
+        if isinstance(answer, RpcRefused):
+            return not answer.is_revert
+        return str(answer).startswith(_IS_VALID_SIGNATURE)
 
     def has_code(self, account: Address) -> bool:
         """Return whether an account is a contract, or was delegated to one (EIP-7702)."""

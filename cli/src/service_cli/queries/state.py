@@ -19,6 +19,7 @@ from bounty_protocol.domain.lifecycle.roster import Roster
 from bounty_protocol.domain.lifecycle.states import BountyStatus, Outcome
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId, UnixSeconds
+from bounty_protocol.wire.deployment import DeploymentStatus
 
 from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain import agreement
@@ -92,14 +93,17 @@ def require_same(
     chain: ChainClient, state: BountyState, api: ApiClient, what: str = LAST_CHANGE
 ) -> Mapping[str, object]:
     """Return the API's detail once the bounty's last change is final in its index and everything matches the chain;
-    ``what`` says what is waited for.
+    ``what`` says what is waited for. An index that has not reached the block of ``state`` is ``index_behind``.
     """
 
-    detail = _wait_finalized(api, state.bounty_id, what)
-    for _ in range(agreement.LAG_LOOKS):
+    detail = _wait_finalized(api, state, what)
+    for look in range(agreement.LAG_LOOKS + 1):
         facts = detail.get("facts")
-        is_behind = isinstance(facts, dict) and facts.get("outcome") is None and state.bounty.outcome is not None
-        if not is_behind:
+        lacks_end = isinstance(facts, dict) and facts.get("outcome") is None and state.bounty.outcome is not None
+        if not lacks_end:
+            break
+        if look == agreement.LAG_LOOKS:
+            require_indexed(api, state)
             break
         time.sleep(agreement.LAG_SECONDS)  # its index may be a few blocks behind
         detail = bounty_detail(api, state.bounty_id).json()
@@ -153,13 +157,30 @@ def roster_shown(roster: Roster) -> dict[str, object]:
     }
 
 
-def _wait_finalized(api: ApiClient, bounty_id: BountyId, what: str) -> Mapping[str, object]:
+def require_indexed(api: ApiClient, state: BountyState) -> None:
+    """Raise ``index_behind`` if the API's index has not reached the block of ``state``, by its own word: what it shows
+    is old, and contradicts nobody. An API that does not say how far its index is keeps its contradiction.
+    """
+    try:
+        position = api.get("/api/status", patient=False).read(DeploymentStatus).position
+    except ServiceError:
+        return
+    if position is None or position.block_number >= state.head.number:
+        return
+    seconds = max(1, state.head.time - position.block_time)
+    message = (
+        f"The API's index is behind the chain by {seconds:,} seconds, and lacks what happened to the bounty since."
+    )
+    raise CommandFailed("index_behind", message, next_action="Nothing was signed. Run the command again later.")
+
+
+def _wait_finalized(api: ApiClient, state: BountyState, what: str) -> Mapping[str, object]:
     """Return the detail once the bounty's last change is final; an unknown bounty may simply not be indexed yet."""
     ends, shown = time.monotonic() + PATIENCE_SECONDS, False
     with Waiting("waiting") as waiting:
         while time.monotonic() < ends:
             try:
-                detail = bounty_detail(api, bounty_id).json()
+                detail = bounty_detail(api, state.bounty_id).json()
             except CommandRefused as refusal:
                 if refusal.code != "bounty_not_found":
                     raise
@@ -171,6 +192,7 @@ def _wait_finalized(api: ApiClient, bounty_id: BountyId, what: str) -> Mapping[s
                 shown = True
             waiting.tick()
             time.sleep(_POLL_SECONDS)
+    require_indexed(api, state)
     raise CommandFailed("not_finalized", f"Still waiting until {what}.", next_action="Run the command again later.")
 
 

@@ -4,7 +4,8 @@ A storage address that the API names is an https address (http only beside an AP
 one machine), and what it requests is a PUT with plain headers, or nothing is sent. An upload sends exactly the
 announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download is bounded by
 the committed length, continues what an earlier run left, and ends with the committed digest. Either has to move at
-``LEAST_RATE``, so that each has an end.
+``LEAST_RATE``, so that each has an end. After a connection that broke, or a status that may pass, an upload is sent
+again and a download continues, after each of ``PAUSES``.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from urllib.parse import urlsplit
 import urllib3
 from bounty_protocol.crypto.artifact import ciphertext_mismatch
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.timely import AnswerTooLong, Opened, TimelyHttp
+from bounty_protocol.timely import AnswerTooLong, Opened, TimelyHttp, is_cut, may_pass
 from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.submissions import UploadTarget
 
@@ -37,6 +38,8 @@ BEGIN_SECONDS: Final = 120.0
 """How long a storage may take before anything moves, and with what moves later too slowly, in all."""
 LEAST_RATE: Final = 16 * 1024
 """Bytes a second: a gibibyte takes less than 19 hours, and what drips two minutes."""
+PAUSES: Final = (1.0, 4.0, 10.0)
+"""Seconds before each attempt that follows one which brought nothing."""
 _MOST_OF_UPLOAD: Final = 64 * 1024
 """Bytes of what the storage answers to an upload."""
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
@@ -52,12 +55,29 @@ class UploadAddress:
     headers: Mapping[str, str]
 
 
+class _Hiccup(Exception):
+    """The connection broke, or the storage answered a status that may pass; ``error`` is its meaning if it lasts."""
+
+    def __init__(self, error: CommandFailed) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class _TooSlow(Exception):
+    """The storage takes the bytes too slowly: it would do so again."""
+
+
+def _may_pass(status: int) -> bool:
+    """Return whether a storage may take the same request in a moment; Google's answers 500 for a fault of its own."""
+    return status == 500 or may_pass(status)
+
+
 def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes]:
-    """Yield the file's blocks and report progress; ``TimeoutError`` if the storage reads it too slowly."""
+    """Yield the file's blocks and report progress; ``_TooSlow`` if the storage reads it too slowly."""
     done, begun = 0, time.monotonic()
     while block := file.read(_CHUNK):
         if time.monotonic() - begun > BEGIN_SECONDS + done / LEAST_RATE:
-            raise TimeoutError("the storage takes the bytes too slowly")
+            raise _TooSlow
         yield block
         done += len(block)
         progress(done, size)
@@ -93,25 +113,54 @@ def _malformed_address(what: str) -> CommandFailed:
 
 
 def upload(target: UploadAddress, file: Path) -> bool:
-    """PUT the file; return False if an object exists there already. The answer's body, which may be endless, is not
-    read.
+    """PUT the file; return False if an object exists there already. After an attempt that broke off, an object that is
+    there may be of that attempt, and counts as uploaded.
     """
+    status, pauses = None, list(PAUSES)
+    while status is None:
+        try:
+            status = _put(target, file)
+        except _Hiccup as hiccup:
+            _wait(hiccup, pauses, "sending the bytes again")
+    if status == 412:
+        return len(pauses) < len(PAUSES)
+    if not 200 <= status < 300:
+        raise CommandFailed("storage_refused", f"The storage refused the upload ({status}).", next_action=_AGAIN)
+    return True
+
+
+def _put(target: UploadAddress, file: Path) -> int:
+    """Send the file once and return the status; the answer's body, which may be endless, is not read."""
     size, headers = file.stat().st_size, dict(target.headers)
     headers["Content-Length"] = str(size)
+    failed = CommandFailed(
+        "storage_unreachable", "The upload was cut off, or was too slow to finish.", next_action=_AGAIN
+    )
     try:
         with _storage() as http, file.open("rb") as source, Progress("uploading") as progress:
             body = _reporting(source, size, progress)
             request = {"body": body, "headers": headers}
             with http.opened("PUT", target.url, request, most_bytes=_MOST_OF_UPLOAD) as response:
                 status = response.status
-    except urllib3.exceptions.HTTPError as error:
-        message = "The upload was cut off, or was too slow to finish."
-        raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
-    if status == 412:
-        return False
-    if not 200 <= status < 300:
-        raise CommandFailed("storage_refused", f"The storage refused the upload ({status}).", next_action=_AGAIN)
-    return True
+    except (urllib3.exceptions.HTTPError, _TooSlow) as error:
+        raise (_Hiccup(failed) if is_cut(error) else failed) from error
+    if _may_pass(status):
+        message = f"The storage is not available ({status})."
+        raise _Hiccup(CommandFailed("storage_unreachable", message, next_action=_AGAIN))
+    return status
+
+
+def _wait(hiccup: _Hiccup, pauses: list[float], what: str) -> None:
+    """Wait for the next of the pauses; after the last one raise what the hiccup means."""
+    if not pauses:
+        raise hiccup.error from hiccup
+    say(f"{hiccup.error.message} In {pauses[0]:.0f} s: {what}.")
+    pause(pauses.pop(0))
+
+
+def pause(seconds: float) -> None:
+    """Wait before the next attempt."""
+    time.sleep(seconds)
 
 
 def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
@@ -129,9 +178,6 @@ def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
             say(f"continuing at {part.size / byte_length:.0%} what an earlier run downloaded")
         with _storage() as http:
             _download(http, url, part)
-    except urllib3.exceptions.HTTPError as error:
-        message = "The download was cut off, or was too slow to finish."
-        raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
     except OSError as error:
         raise not_kept(byte_length, Path(str(file.name)).parent, error) from None
 
@@ -152,7 +198,7 @@ class _Part:
         self._digest = hashlib.sha256()
         self.byte_length, self.size = byte_length, 0
         self.continues = False
-        """Whether an earlier run left some of it."""
+        """Whether an earlier attempt left some of it."""
 
     @property
     def is_whole(self) -> bool:
@@ -197,22 +243,17 @@ class _Part:
 
 def _download(http: TimelyHttp, url: str, part: _Part) -> None:
     """Download the missing part; if the result is not the ciphertext, download everything once."""
+    pauses = list(PAUSES)
     while True:
         try:
-            headers = {"Range": f"bytes={part.size}-"} if part.size else {}
-            try:
-                with http.opened("GET", url, {"headers": headers}, most_bytes=part.byte_length) as response:
-                    _require_begin(response, part)
-                    with Progress("downloading", part.size) as progress:
-                        for piece in response.pieces(_PIECE):
-                            part.take(piece)
-                            progress(part.size, part.byte_length)
-            except AnswerTooLong:
-                raise _NotOfIt(_wrong_length()) from None
+            _fetch(http, url, part)
             if part.size < part.byte_length:  # as an interrupted answer without a length looks, too
-                raise _wrong_length()
+                raise _Hiccup(_wrong_length())
             if not part.is_whole:
                 raise _NotOfIt(ciphertext_mismatch())
+        except _Hiccup as hiccup:
+            _wait(hiccup, pauses, "continuing the download")
+            part.continues = part.size > 0
         except _NotOfIt as found:
             continued = part.continues
             part.begin_anew()
@@ -221,6 +262,25 @@ def _download(http: TimelyHttp, url: str, part: _Part) -> None:
             say("the downloaded bytes are not the committed ciphertext: downloading all of it again")
         else:
             return
+
+
+def _fetch(http: TimelyHttp, url: str, part: _Part) -> None:
+    """Append what one answer brings to the part."""
+    headers = {"Range": f"bytes={part.size}-"} if part.size else {}
+    try:
+        with http.opened("GET", url, {"headers": headers}, most_bytes=part.byte_length) as response:
+            _require_begin(response, part)
+            with Progress("downloading", part.size) as progress:
+                for piece in response.pieces(_PIECE):
+                    part.take(piece)
+                    progress(part.size, part.byte_length)
+    except AnswerTooLong:
+        raise _NotOfIt(_wrong_length()) from None
+    except urllib3.exceptions.HTTPError as error:
+        failed = CommandFailed(
+            "storage_unreachable", "The download was cut off, or was too slow to finish.", next_action=_AGAIN
+        )
+        raise (_Hiccup(failed) if is_cut(error) else failed) from error
 
 
 def _require_begin(response: Opened, part: _Part) -> None:
@@ -233,6 +293,9 @@ def _require_begin(response: Opened, part: _Part) -> None:
         if response.status == 206 and response.headers.get("Content-Range", "").strip() == expected:
             return
         raise _NotOfIt(_wrong_length())
+    if _may_pass(response.status):
+        message = f"The storage is not available ({response.status})."
+        raise _Hiccup(CommandFailed("storage_unreachable", message, next_action=_AGAIN))
     message = f"The storage refused the download ({response.status})."
     raise CommandFailed("storage_refused", message, next_action=_AGAIN)
 

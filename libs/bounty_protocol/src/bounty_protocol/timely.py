@@ -26,6 +26,21 @@ HEAD_BYTES: Final = 64 * 1024
 """Bytes of everything before the body, and once more of what frames its chunks."""
 _PIECE: Final = 256 * 1024
 _PLAIN: Final = frozenset({"", "identity"})
+_NOT_NOW: Final = frozenset({408, 429, 502, 503, 504, *range(520, 531)})
+
+
+def may_pass(status: int) -> bool:
+    """Return whether a status is of a server that is limited or down, or of the proxy or CDN before one: the same
+    request may succeed in a moment. Whether it may be sent again is the caller's decision.
+    """
+    return status in _NOT_NOW
+
+
+def is_cut(error: Exception) -> bool:
+    """Return whether the connection broke before the whole answer came. An unknown name, a refused connection and a
+    wait that took too long are other errors.
+    """
+    return isinstance(error, urllib3.exceptions.ProtocolError)
 
 
 class AnswerRefused(urllib3.exceptions.HTTPError):

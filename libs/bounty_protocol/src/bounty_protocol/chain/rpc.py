@@ -8,9 +8,10 @@ appears in an error or a log.
 Answers that take longer than ``answer_seconds`` in all, that are longer than their method's may be or not of its shape
 (``chain/rpc_answers.py``), and answers that are not JSON-RPC count as none. So do refusals by a rate limit, with status
 429 or with an error: where no endpoint does better, a client that is patient sends the request again after
-``LIMIT_WAITS``. ``ChainUnavailable`` is raised when no endpoint answers (``AnswerTooLarge`` where one answered too
-much: less may be requested), and ``RpcRefused`` when one answers with an error of its own (a revert, a method it does
-not have).
+``LIMIT_WAITS``, and after the first ``MOST_HICCUPS`` of them if the endpoint, or the proxy or CDN before it, was only
+down for a moment; a transaction that is sent again is the same bytes. ``ChainUnavailable`` is raised when no endpoint
+answers (``AnswerTooLarge`` where one answered too much: less may be requested), and ``RpcRefused`` when one answers
+with an error of its own (a revert, a method it does not have).
 """
 
 import json
@@ -28,7 +29,7 @@ from urllib.parse import urlsplit
 import urllib3
 
 from bounty_protocol.chain.endpoints import Endpoint, Endpoints
-from bounty_protocol.timely import AnswerRefused, AnswerTooLong, HttpAnswer, TimelyHttp
+from bounty_protocol.timely import AnswerRefused, AnswerTooLong, HttpAnswer, TimelyHttp, is_cut, may_pass
 from bounty_protocol.types import Address, BlockNumber, Bytes32, UnixSeconds, parse_address, parse_bytes32
 
 if TYPE_CHECKING:  # loaded with the first client: much that imports this reads no chain
@@ -40,6 +41,9 @@ ANSWER_SECONDS: Final = 60.0
 
 LIMIT_WAITS: Final = (0.5, 1.0, 2.0, 4.0)
 """Seconds before what was refused by a rate limit is sent again; an endpoint may wish for up to the last of them."""
+MOST_HICCUPS: Final = 2
+"""How often a request is sent again that met a status which may pass, or a broken connection: a gateway also answers so
+to a range that takes too long, and a shorter one helps then."""
 PATIENCE_SECONDS: Final = 15.0
 """The longest that it is sent again, also to an endpoint that takes its time to refuse."""
 _LIMIT: Final = re.compile(
@@ -48,9 +52,6 @@ _LIMIT: Final = re.compile(
 )
 
 _TOO_OFTEN: Final = 429
-_NOT_NOW: Final = frozenset({_TOO_OFTEN, 502, 503, 504, *range(520, 525)})
-"""Statuses of an endpoint that is limited or down, or of the CDN before one: the next endpoint is tried, as for one
-that redirects."""
 
 _QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
@@ -67,7 +68,7 @@ class ChainUnavailable(Exception):
     ``host`` and ``cause`` are of the last one queried, where it is known: never a path or a credential of its address.
     They are no part of the text, which services log. ``limited``: it answered that it was queried too often, by the
     error ``refusal`` where it was one, and ``retry_after`` is in how many seconds it wants to be queried again, where
-    it said so. ``silent``: nothing came in time.
+    it said so. ``passing``: it was down for a moment, or the connection broke. ``silent``: nothing came in time.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class ChainUnavailable(Exception):
         cause: str | None = None,
         limited: bool = False,
         retry_after: int | None = None,
+        passing: bool = False,
         silent: bool = False,
         refusal: "RpcRefused | None" = None,
     ) -> None:
@@ -86,6 +88,7 @@ class ChainUnavailable(Exception):
         self.cause = cause
         self.limited = limited
         self.retry_after = retry_after
+        self.passing = passing
         self.silent = silent
         self.refusal = refusal
 
@@ -106,6 +109,7 @@ class ChainUnavailable(Exception):
             cause=self.cause,
             limited=self.limited,
             retry_after=self.retry_after,
+            passing=self.passing,
             silent=self.silent,
             refusal=self.refusal,
         )
@@ -322,7 +326,8 @@ class Rpc(ChainNode):
     ) -> tuple[Endpoint | None, list[object], dict[int, ChainUnavailable]]:
         """Return the first endpoint that answers all calls, its answers, and how the others failed, by place.
 
-        An endpoint that was queried too often is queried again for the calls that it has not answered.
+        An endpoint that was queried too often, or is down for a moment, is queried again for the calls that it has not
+        answered.
         """
         answers = {each.place: list[object]() for each in endpoints}
         failures = dict[int, ChainUnavailable]()
@@ -340,7 +345,10 @@ class Rpc(ChainNode):
                 if len(found) > known:  # it goes on, a part at a time
                     waits, ends = list(limit_waits), time.monotonic() + PATIENCE_SECONDS
             wait = waits.pop(0) if waits else None
-            wishes = {each.place: _wished(failures[each.place], wait, max(limit_waits, default=0)) for each in asked}
+            count = len(limit_waits) - len(waits)
+            wishes = {
+                each.place: _wished(failures[each.place], wait, count, max(limit_waits, default=0)) for each in asked
+            }
             asked = [each for each in asked if wishes[each.place] is not None]
             pause = min((wish for wish in wishes.values() if wish is not None), default=None)
             if pause is None or time.monotonic() + pause > ends:
@@ -392,6 +400,7 @@ class Rpc(ChainNode):
             known = cause if isinstance(error, urllib3.exceptions.HTTPError | _Unusable) else "no JSON-RPC answer"
             kind = AnswerTooLarge if isinstance(error, AnswerTooLong) else ChainUnavailable
             limited, retry_after = (error.limited, error.retry_after) if isinstance(error, _Unusable) else (False, None)
+            passing = error.passing if isinstance(error, _Unusable) else is_cut(error)
             is_refused = isinstance(error, urllib3.exceptions.NewConnectionError)
             silent = isinstance(error, urllib3.exceptions.TimeoutError) and not is_refused
         else:
@@ -402,7 +411,15 @@ class Rpc(ChainNode):
                 problem, host=host, cause=f"error {limit.code}: {limit.message[:200]}", limited=True, refusal=limit
             )
         # Raised here, for those errors name the address, and their frames hold the answer.
-        raise kind(problem, host=host, cause=known, limited=limited, retry_after=retry_after, silent=silent)
+        raise kind(
+            problem,
+            host=host,
+            cause=known,
+            limited=limited,
+            retry_after=retry_after,
+            passing=passing,
+            silent=silent,
+        )
 
     def distrust(self) -> None:
         """Query another endpoint first from now on, since the caller cannot use the last answer."""
@@ -418,13 +435,14 @@ class Rpc(ChainNode):
         wanted = [self._expected(method, params) for method, params in calls]
         headers = {"Content-Type": "application/json"}
         answer = self._http.exchange("POST", url, most_bytes=self._most_bytes(wanted), body=body, headers=headers)
-        if answer.status in _NOT_NOW or 300 <= answer.status < 400:
-            raise _Unusable(f"status {answer.status}", answer)
+        if may_pass(answer.status) or 300 <= answer.status < 400:
+            raise _Unusable(f"status {answer.status}", answer, passing=may_pass(answer.status))
         try:
             by_id = {each.id: each for each in read_envelopes(answer.body, len(calls))}
             return [_result(by_id[i], each) for i, each in enumerate(wanted)]
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            raise _Unusable(f"status {answer.status} without a JSON-RPC answer") from None
+            is_empty = answer.status == 200 and not answer.body
+            raise _Unusable(f"status {answer.status} without a JSON-RPC answer", passing=is_empty) from None
 
     def _expected(self, method: str, params: Sequence[object]) -> "Expected":
         from bounty_protocol.chain.rpc_answers import Expected, expected
@@ -444,8 +462,9 @@ class Rpc(ChainNode):
 class _Unusable(ValueError):
     """Why an answer is none; the text names nothing of the address."""
 
-    def __init__(self, why: str, answer: HttpAnswer | None = None) -> None:
+    def __init__(self, why: str, answer: HttpAnswer | None = None, *, passing: bool = False) -> None:
         super().__init__(why)
+        self.passing = passing
         self.retry_after = None if answer is None else answer.retry_after
         self.limited = answer is not None and (answer.status == _TOO_OFTEN or self.retry_after is not None)
 
@@ -463,11 +482,11 @@ def _is_refused(answer: object) -> bool:
     return isinstance(answer, RpcRefused) and not answer.is_revert
 
 
-def _wished(failure: ChainUnavailable, wait: float | None, longest: float) -> float | None:
-    """Return after how many seconds to retry an endpoint; None if it failed for another reason, or wants a longer
-    wait.
+def _wished(failure: ChainUnavailable, wait: float | None, count: int, longest: float) -> float | None:
+    """Return after how many seconds to retry an endpoint for the ``count``-th time; None if it failed for another
+    reason, or wants a longer wait.
     """
-    if wait is None or not failure.limited:
+    if wait is None or not (failure.limited or (failure.passing and count <= MOST_HICCUPS)):
         return None
     wished = failure.retry_after or wait
     return wished if wished <= longest else None
