@@ -71,7 +71,7 @@ def test_honest_deployment_creates_the_bounty_once(ledger: Ledger, api: ApiTwin,
 def test_page_the_rules_refuse_sends_nothing(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
-    page.write_bytes(ledger.page().replace(b"It prints 1.", b"It is of high quality."))
+    page.write_bytes(ledger.page().replace(b"It prints 1.", b"It prints TBD."))
     refused = poster.run("poster:publish-fund", str(page), code=1).last
     assert refused["code"] == "page_not_ready"
     (issue,) = cast("list[dict[str, str]]", refused["issues"])

@@ -50,7 +50,7 @@ def writer(stage: Stage) -> Case:
     """A Poster whose page the rules have an issue with."""
     case = anyone(stage)
     page = case.home.home / "bounty_challenge.md"
-    page.write_bytes(page.read_bytes().replace(b"It prints 1.", b"It is of high quality."))
+    page.write_bytes(page.read_bytes().replace(b"It prints 1.", b"It prints TBD."))
     return case
 
 

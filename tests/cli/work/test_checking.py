@@ -22,7 +22,7 @@ def number_of(text: str, page: str) -> int:
         ("language: ", "lang: ", "lang", "lang:"),
         (
             "acceptance_criteria:",
-            'acceptance_criteria:\n  - "The site is nice."',
+            'acceptance_criteria:\n  - "The site is TBD."',
             "acceptance_criteria[0]",
             '- "The site',
         ),
