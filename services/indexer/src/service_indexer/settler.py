@@ -21,7 +21,7 @@ from typing import Any, Final
 from bounty_protocol.auth.signature import account_of_key
 from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reasonable_tip
 from bounty_protocol.chain.reverts import explain
-from bounty_protocol.chain.rpc import ChainNode, Rpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainNode, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.types import Address, BountyId, ChainId
 from hexbytes import HexBytes
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -282,11 +282,14 @@ class Settler:
     def _current_fees(self, head: Head) -> GasFees:
         """Return fees by the endpoint's suggested tip and the fees of the last seconds' blocks, within the bounds."""
         blocks = min(_MOST_TIPS, max(1, head.blocks_in(_TIPS_SECONDS)))
-        with usable_answers():
-            suggested, history = self.w3.eth.max_priority_fee, self.w3.eth.fee_history(blocks, "latest", [50])
-            recent = [row[0] for row in history.get("reward") or [] if row]
-            tip = min(reasonable_tip(suggested, recent), _FIRST_TIP_WEI)
-            return GasFees.capped(2 * history["baseFeePerGas"][-1] + tip, tip)  # the next block's base fee
+        try:
+            with usable_answers():
+                suggested, history = self.w3.eth.max_priority_fee, self.w3.eth.fee_history(blocks, "latest", [50])
+                recent = [row[0] for row in history.get("reward") or [] if row]
+                tip = min(reasonable_tip(suggested, recent), _FIRST_TIP_WEI)
+                return GasFees.capped(2 * history["baseFeePerGas"][-1] + tip, tip)  # the next block's base fee
+        except RpcRefused as refusal:  # the next run reads them
+            raise ChainUnavailable("an RPC endpoint gave no fees of recent blocks") from refusal
 
     def _forget_other_keys(self) -> None:
         """Delete rows of a key that this one replaced: their nonces say nothing about this account. Transactions sent
