@@ -30,9 +30,17 @@ class ConfigurationError(Exception):
     """The missing or malformed settings, one line each; ``settings`` are all that were read."""
 
     def __init__(self, problems: Sequence[str], settings: Sequence[Setting] = ()) -> None:
-        super().__init__("configuration is incomplete:\n" + "\n".join(f"  - {line}" for line in problems))
+        super().__init__("configuration is incomplete or wrong:\n" + "\n".join(f"  - {line}" for line in problems))
         self.problems = tuple(problems)
         self.settings = tuple(settings)
+
+
+class Finding(Exception):
+    """What an operator has to know about a setting that was tried, in a sentence without secrets."""
+
+
+class SettingWrong(Finding):
+    """A setting that names something else than it has to: a process does not start with it."""
 
 
 def parse_count(text: str) -> int:

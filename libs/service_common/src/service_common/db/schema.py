@@ -13,12 +13,13 @@ from importlib.resources import files
 from typing import Final
 
 from bounty_protocol.clock import Clock, SystemClock
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from service_common import log
 from service_common.common_settings import database_url_of
-from service_common.db.engine import engine_of_job
+from service_common.config import SettingWrong
+from service_common.db.engine import check_database, engine_of_job, reading
 from service_common.db.tables import SCHEMA_SQL
 from service_common.entry_point import Environment, Process
 
@@ -87,6 +88,21 @@ def await_schema(url: str, *, clock: Clock, seconds: float) -> None:
             return f"the database has {'no schema' if found is None else 'the schema of another release'}"
 
         _wait(look, clock, seconds)
+
+
+def check_schema(engine: Engine, role: str, *, may_be_standby: bool = False) -> None:
+    """Return if the database answers this role, and has this release's schema; for readiness.
+
+    ``SettingWrong`` if the role or the schema is another one: statement after statement would be refused.
+    """
+    check_database(engine, may_be_standby=may_be_standby)
+    with reading(engine) as connection:
+        own = connection.execute(text("SELECT current_user")).scalar_one()
+        found = _digest_in(connection) if own == role else None
+    if own != role:
+        raise SettingWrong(f"SERVICE_DATABASE_URL logs in as {own}, but this process works as {role}")
+    if found != DIGEST:
+        raise SettingWrong("SERVICE_DATABASE_URL names a database without this release's schema")
 
 
 def _wait(look: Callable[[], str | None], clock: Clock, seconds: float) -> None:
