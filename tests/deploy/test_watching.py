@@ -37,6 +37,7 @@ OF_THE_CLUSTER = {
     "kube_deployment_status_replicas_unavailable": {"deployment"},
     "kube_pod_container_status_restarts_total": set[str](),
     "kube_cronjob_status_last_successful_time": {"cronjob"},
+    "kube_deployment_created": {"deployment"},
     "kube_cronjob_created": {"cronjob"},
     "kubelet_volume_stats_available_bytes": {"persistentvolumeclaim"},
     "kubelet_volume_stats_capacity_bytes": {"persistentvolumeclaim"},

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Sequence
 
 from bounty_protocol.auth.signature import account_of_key
-from bounty_protocol.chain.endpoints import Endpoints
 from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY
@@ -16,7 +15,7 @@ from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs import QueueName, check_redis, connect, run_worker
 from service_common.start import further_checks, report, require_usable
-from service_common.timeouts import Figures
+from service_common.timeouts import BoundedCall, Figures
 from sqlalchemy import Engine
 
 from service_indexer import jobs
@@ -53,7 +52,10 @@ def _worker(environment: Environment) -> None:
     solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
     rpc = scraped_rpc(config.chain)
     REGISTRY.register(Figures(lambda: solvency_figures(solvency, config.chain, rpc), COLLECTED_SECONDS))
-    _serve_state(config, engine, jobs.make_follower().chain.endpoints)
+    chain = jobs.make_follower().chain
+    look = BoundedCall(chain.look_at_each)
+    REGISTRY.register(Figures(lambda: endpoint_figures(chain.endpoints, look.begin)))
+    _serve_state(config, engine)
     run_worker(QueueName.INDEX, (config.redis_url, config.database_url), [jobs.follow], [jobs.FOLLOW])
 
 
@@ -67,7 +69,7 @@ def _settler(environment: Environment) -> None:
         log.get_logger(__name__).info("settling with this account's ether", account=account)
         rpc = config.chain.rpc()
         REGISTRY.register(Figures(lambda: settler_figures(rpc, account)))
-    _serve_state(config, engine, None)
+    _serve_state(config, engine)
     due = settle_when_due(config, engine)
     run_worker(QueueName.SETTLE, (config.redis_url, config.database_url), [settle], [due])
 
@@ -89,12 +91,10 @@ def _checks(config: IndexerConfig, engine: Engine) -> dict[str, Check]:
     }
 
 
-def _serve_state(config: IndexerConfig, engine: Engine, endpoints: Endpoints | None) -> None:
+def _serve_state(config: IndexerConfig, engine: Engine) -> None:
     """Serve the internal port, which shows the copy's position."""
     chain_id = config.chain.chain_id
     REGISTRY.register(Figures(lambda: index_figures(engine, chain_id, SystemClock())))
-    if endpoints is not None:
-        REGISTRY.register(Figures(lambda: endpoint_figures(endpoints)))
     serve_internal_port(config.internal_port, _checks(config, engine))
 
 
