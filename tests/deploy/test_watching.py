@@ -126,6 +126,7 @@ def test_expressions__select_by_values_that_occur(overlay: str) -> None:
         ("service_http_request_seconds_bucket", "container"): {each.name for each in SERVICES},
         **{(f"{each._name}_total", each._labelnames[0]): {labels[0] for labels in each._metrics} for each in COUNTERS},
     }
+    kinds["kube_deployment_created", "deployment"] = {"audit"}
     kinds |= {(name, "cronjob"): {"backup"} for name in OF_THE_CLUSTER if "cronjob" in name}
     assert ("CronJob", "backup") in by_name(OVERLAYS[overlay])
     seen = 0
