@@ -29,6 +29,15 @@ WAIT_SECONDS: Final = 300.0
 _SQL: Final = (SCHEMA_SQL, files(__package__).joinpath("grants.sql").read_text(encoding="utf-8"))
 DIGEST: Final = sha256("".join(_SQL).encode()).hexdigest()
 """Names this release's schema."""
+_FOREIGN: Final = """
+    SELECT class.oid::regclass::text FROM pg_class AS class JOIN pg_namespace AS space ON space.oid = relnamespace
+    WHERE relkind IN ('r', 'p', 'f') AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'
+    AND NOT EXISTS (
+        SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = class.oid AND deptype = 'e'
+    )
+    ORDER BY 1 LIMIT 1
+"""
+"""A table that no extension of the provider brought."""
 
 _log = log.get_logger(__name__)
 
@@ -40,12 +49,16 @@ class SchemaMissing(Exception):
 def create_schema(url: str) -> None:
     """Create the schema in an empty database, in one transaction; do nothing if this schema exists.
 
-    Raises ``SchemaMissing`` if the database has another one.
+    Raises ``SchemaMissing`` if the database has another one, or another application's tables.
     """
     with engine_of_job(url, application="migrate") as engine, engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         found = _digest_in(connection)
         if found is None:
+            if (foreign := connection.scalar(text(_FOREIGN))) is not None:
+                raise SchemaMissing(
+                    f"the database is not empty: {foreign} is another application's; give it an empty one"
+                )
             for sql in _SQL:
                 connection.exec_driver_sql(sql)
             connection.execute(text("INSERT INTO schema_version VALUES (:digest)"), {"digest": DIGEST})
