@@ -8,6 +8,7 @@ process are reported together in one ``ConfigurationError``, whose message names
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -149,7 +150,12 @@ class EnvironmentReader:
         self._problems.append(problem)
 
     def check(self) -> None:
-        """Raise everything found so far as one ``ConfigurationError``."""
+        """Raise everything found so far as one ``ConfigurationError``, names that are nearly a setting's included."""
+        known = {each.name for each in self._settings} | {"SERVICE_INTERNAL_HOST"}  # read once its port is opened
+        for name in sorted(self._environment):
+            bare = name.removesuffix("_FILE")
+            if bare.startswith("SERVICE_") and bare not in known and (meant := get_close_matches(bare, known, 1, 0.87)):
+                self._problems.append(f"{name} is no setting of this process; is {meant[0]} meant?")
         if self._problems:
             raise ConfigurationError(self._problems, self._settings)
 
