@@ -10,6 +10,7 @@ from local_stack import anvil
 from local_stack.process import minimal_environment
 
 from tests.api.conftest import Service
+from tests.waiting import wait_until
 
 NOWHERE = "http://127.0.0.1:1"
 WRONG_EXIT, FOUND_EXIT = 2, 1
@@ -52,6 +53,28 @@ def test_each_mistake_has_a_line_of_its_own(service: Service) -> None:
     for name, (changed, found) in mistakes.items():
         code, told = ran(service, changed, "check")
         assert (name, code, wrong(told)) == (name, FOUND_EXIT, found), told
+
+
+def test_worker_without_a_right_redis_password_says_so(service: Service) -> None:
+    """It goes on, since the password may be put right at the server, too."""
+    wrong_url = service.variables["SERVICE_REDIS_URL"].replace("//:", "//:x")
+    child = service.runtime.family.spawn(
+        f"api-worker-{service.runtime.port()}",
+        [Path(sys.executable).parent / "service-api", "worker"],
+        environment={
+            **minimal_environment(service.runtime.logs),
+            **service.variables,
+            "SERVICE_REDIS_URL": wrong_url,
+            "SERVICE_INTERNAL_PORT": str(service.runtime.port()),
+        },
+        cwd=service.runtime.logs,
+    )
+    wait_until(lambda: "the queue server does not answer" in child.log_path.read_text())
+    service.runtime.family.end([child])
+    told = child.log_path.read_text()
+    assert '"dependency": "redis"' in told
+    assert "refuses the user or password of SERVICE_REDIS_URL" in told
+    assert ("Traceback" in told, wrong_url in told) == (False, False)
 
 
 @pytest.mark.parametrize("process", ["serve", "worker"])

@@ -386,14 +386,15 @@ def run_worker(
     waiting = connect(redis_url, answer_seconds=None)
     log.info("started", queue=queue.value)
     while True:
-        worker = make_worker(queue, waiting, engine, functions, periodic, idle)
+        worker = None
         try:
+            worker = make_worker(queue, waiting, engine, functions, periodic, idle)
             worker.work(logging_level="WARNING")
         except StopRequested:  # a signal between two workers
             break
         except RedisError as error:
             log.warning("the queue server does not answer", reason=explain_redis(error))
-        if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
+        if worker is not None and worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
             break
         log.warning("the worker starts again")
         waiting.connection_pool.disconnect()
@@ -407,7 +408,8 @@ def _keep_beginning(redis: Redis, engine: Engine, periodic: Sequence[Periodic], 
         try:
             begin_due(redis, engine, periodic)
         except (RedisError, DatabaseUnavailable) as error:
-            log.warning("cannot begin jobs", reason=type(error).__name__)
+            reason = explain_redis(error) if isinstance(error, RedisError) else str(error)
+            log.warning("cannot begin jobs", reason=reason)
         except Exception:  # a thread that ended would leave the worker ready and nothing begun
             log.exception("cannot begin jobs")
         time.sleep(TICK_SECONDS)
