@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from service_common.common_settings import database_url_of
 from service_common.config import (
     ConfigurationError,
     EnvironmentReader,
@@ -139,6 +140,7 @@ def test_settings_of_others_are_no_mistakes() -> None:
         "OTHER_URL",
     )
     assert read_config(INDEXER | dict.fromkeys(others, "x")).rpc_quorum == 1
+    assert database_url_of(INDEXER | dict.fromkeys((*others, "SERVICE_INTERNAL_PORT"), "x"))
 
 
 def test_all_mistakes_are_said_at_once() -> None:

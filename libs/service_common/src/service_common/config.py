@@ -151,10 +151,11 @@ class EnvironmentReader:
 
     def check(self) -> None:
         """Raise everything found so far as one ``ConfigurationError``, names that are nearly a setting's included."""
-        known = {each.name for each in self._settings} | {"SERVICE_INTERNAL_HOST"}  # read once its port is opened
+        known = {each.name for each in self._settings}
         for name in sorted(self._environment):
             bare = name.removesuffix("_FILE")
-            if bare.startswith("SERVICE_") and bare not in known and (meant := get_close_matches(bare, known, 1, 0.87)):
+            is_ours = bare in known or bare == "SERVICE_INTERNAL_HOST"  # which is read once its port is opened
+            if bare.startswith("SERVICE_") and not is_ours and (meant := get_close_matches(bare, known, 1, 0.87)):
                 self._problems.append(f"{name} is no setting of this process; is {meant[0]} meant?")
         if self._problems:
             raise ConfigurationError(self._problems, self._settings)
