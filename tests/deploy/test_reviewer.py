@@ -1,7 +1,6 @@
 """The reviewer's Flask service answers: as its pods are rendered, and as Compose starts it."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 import urllib3
@@ -52,15 +51,10 @@ def require_whole(url: str) -> None:
     [pytest.param(*each, id=each[0], marks=[] if each[0] == "mainnet" else pytest.mark.nightly) for each in commands()],
 )
 def test_reviewer_of_a_deployment_answers(
-    where: str, arguments: list[str], variables: Mapping[str, str], runtime: Runtime, tmp_path: Path
+    where: str, arguments: list[str], variables: Mapping[str, str], runtime: Runtime
 ) -> None:
     port = runtime.port()
-    own = {
-        "SERVICE_PORT": str(port),
-        "SERVICE_HOST": HOST,
-        "SERVICE_INTERNAL_HOST": HOST,
-        "PROMETHEUS_MULTIPROC_DIR": str(tmp_path),
-    }
+    own = {"SERVICE_PORT": str(port), "SERVICE_HOST": HOST, "SERVICE_INTERNAL_HOST": HOST}
     assert set(own) - {"SERVICE_PORT"} <= set(variables), where
     started = start(runtime, "reviewer", {**variables, **own}, "service-reviewer", *arguments)
     runtime.family.wait(started.child, lambda: _serves(started.port), 60.0)
