@@ -46,6 +46,7 @@ def test_each_mistake_has_a_line_of_its_own(service: Service) -> None:
         "owner": ({"SERVICE_DATABASE_URL": service.world.database.url()}, {"database"}),
         "password": ({"SERVICE_DATABASE_URL": url.replace("service_api:", "service_api:x")}, {"database"}),
         "redis": ({"SERVICE_REDIS_URL": redis.replace("//:", "//:x")}, {"redis"}),
+        "no password": ({"SERVICE_REDIS_URL": "redis://" + redis.partition("@")[2]}, {"redis"}),
         "hub": ({"SERVICE_HUB_ADDRESS": "0x" + "22" * 20}, {"chain", "endpoint 1"}),
         "endpoint": ({"SERVICE_RPC_URLS": f"{NOWHERE},{service.world.node.url}"}, {"endpoint 1"}),
         "bucket": ({"SERVICE_STORAGE_BUCKET": "somebody-elses"}, {"storage", "bucket"}),
@@ -53,6 +54,7 @@ def test_each_mistake_has_a_line_of_its_own(service: Service) -> None:
     for name, (changed, found) in mistakes.items():
         code, told = ran(service, changed, "check")
         assert (name, code, wrong(told)) == (name, FOUND_EXIT, found), told
+        assert "no answer in time" not in told
 
 
 def test_worker_without_a_right_redis_password_says_so(service: Service) -> None:

@@ -14,19 +14,19 @@ from bounty_protocol.errors import ServiceError
 from service_common.chain.settings import ChainSettings
 from service_common.config import ConfigurationError, SettingWrong
 from service_common.db.errors import explain
-from service_common.internal_port import CHECK_SECONDS, Check, outcomes, reason_of
+from service_common.internal_port import Check, outcomes, reason_of
 from service_common.log import get_logger
 from service_common.timeouts import BoundedCall
 
-PATIENCE_SECONDS: Final = 20.0
-"""How long a person waits for each dependency; those of a start are given as long as readiness has."""
+PATIENCE_SECONDS: Final = 12.0
+"""How long each dependency may take: longer than the retries of Redis and the database, whose end says why."""
 
 log = get_logger(__name__)
 
 
 def require_usable(checks: Mapping[str, Check]) -> None:
     """Try every dependency once; raise ``ConfigurationError`` with all settings that are wrong, log the rest."""
-    said = outcomes({name: BoundedCall(check) for name, check in checks.items()}, CHECK_SECONDS)
+    said = outcomes({name: BoundedCall(check) for name, check in checks.items()}, PATIENCE_SECONDS)
     failures = {name: error for name, error in said.items() if isinstance(error, Exception)}
     wrong = [f"{name}: {error}" for name, error in failures.items() if isinstance(error, SettingWrong)]
     if wrong:
