@@ -19,7 +19,8 @@ from service_common.web.server import serve
 from service_api import jobs
 from service_api.config import ApiConfig, read_config
 from service_api.moderation.decisions import SHOW_AGAIN, WITHHOLD
-from service_api.resources import make_resources, pages_checks, readiness_checks
+from service_api.pages.readiness import pages_checks
+from service_api.resources import make_resources, readiness_checks
 from service_api.storage.room import pending_figures
 
 

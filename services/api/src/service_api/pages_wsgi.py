@@ -9,7 +9,7 @@ from service_common.web.server import serve_probes
 
 from service_api.app import make_pages_app
 from service_api.config import read_config
-from service_api.resources import pages_checks
+from service_api.pages.readiness import pages_checks
 
 prepare_process()
 _config = read_config(os.environ, pages_alone=True)

@@ -92,13 +92,3 @@ def readiness_checks(resources: Resources) -> dict[str, Check]:
         "chain": lambda: resources.config.chain.check(resources.rpc),
         "storage": resources.store.check,
     }
-
-
-def pages_checks(config: ApiConfig, engine: Engine) -> dict[str, Check]:
-    """Return the readiness checks of a process that shows the pages alone."""
-    rpc = config.chain.rpc()
-    may_be_standby = config.pages.may_be_standby
-    return {
-        "database": lambda: check_schema(engine, "service_pages", may_be_standby=may_be_standby),
-        "chain": lambda: config.chain.check(rpc),
-    }
