@@ -33,6 +33,9 @@ for folder in api indexer settler reviewer; do
     printf 'redis://:%s@valkey:6379/0' "$redis" | write "secrets/$folder/SERVICE_REDIS_URL"
 done
 
+# Empty unless you write the key of the review provider openai.
+write secrets/reviewer/SERVICE_OPENAI_API_KEY </dev/null
+
 for file in api/SERVICE_RPC_URLS api/SERVICE_STORAGE_CREDENTIALS indexer/SERVICE_RPC_URLS settler/SERVICE_RPC_URLS \
     settler/SERVICE_SETTLER_PRIVATE_KEY delivery/SERVICE_RPC_URLS delivery/SERVICE_DELIVERY_PRIVATE_KEYS; do
     [ -s "secrets/$file" ] || echo "to be written: secrets/$file"

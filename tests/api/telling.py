@@ -11,7 +11,7 @@ CALLERS = Callers(Budgets(SystemClock()), CallerBudgets(), hops=1)
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with the network's name, or ``inside``."""
+    """Answer with the network's name."""
     network = CALLERS.network_of(environ)
     start_response("200 OK", [("Content-Type", "text/plain")])
-    return [(network.name if network else "inside").encode()]
+    return [network.name.encode()]

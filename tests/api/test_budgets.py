@@ -16,6 +16,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Address
 from flask.testing import FlaskClient
+from prometheus_client import REGISTRY
 from redis import Redis
 from service_api.app import make_app
 from service_api.config import ApiBudgets, AtOnce
@@ -340,10 +341,18 @@ def test_read_beyond_the_budget_is_429(service: Service) -> None:
         assert [client.get("/healthz", headers=from_(HOME)).status_code for _ in range(5)] == [200] * 5
 
 
-def test_inner_request_has_no_budget_of_a_caller(service: Service) -> None:
+def test_callers_that_nobody_stated_share_a_budget(service: Service) -> None:
+    before = total("service_requests_without_caller_total")
     with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 1, 60))) as client:
-        answers = [client.get("/api/readiness-rubric") for _ in range(3)]
-    assert [each.status_code for each in answers] == [200] * 3
+        answers = [client.get("/api/readiness-rubric", headers=each) for each in ({}, {}, from_(HOME))]
+        probes = [client.get("/healthz") for _ in range(3)]
+    assert [each.status_code for each in (*answers, *probes)] == [200, 429, 200, 200, 200, 200]
+    assert total("service_requests_without_caller_total") == before + 2
+
+
+def total(name: str) -> float:
+    """What this process has counted."""
+    return REGISTRY.get_sample_value(name) or 0.0
 
 
 def test_read__that_is_kept__is_free(service: Service) -> None:

@@ -127,9 +127,9 @@ def test_stranger_chooses_no_network(telling: Mapping[str, RunningApi], method: 
         assert telling["compose"].request(method, "/", *given, body=body).body == HOST.encode()
 
 
-def test_caller_from_inside_has_no_network(telling: Mapping[str, RunningApi]) -> None:
+def test_caller_that_no_entrance_states_is_one_network(telling: Mapping[str, RunningApi]) -> None:
     """A pod of the cluster passes no entrance, which alone adds the header."""
-    assert telling["pod"].request("GET", "/", ("X_Forwarded_For", STRANGER)).body == b"inside"
+    assert telling["pod"].request("GET", "/", ("X_Forwarded_For", STRANGER)).body == b"unstated"
 
 
 VERDICT: Final = "/api/written-verdicts/0x" + "00" * 32

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from service_common.common_settings import database_url_of
 from service_common.config import (
     ConfigurationError,
     EnvironmentReader,
@@ -112,6 +113,34 @@ def test_bad_settler_key_is_refused_at_start(wrong: str) -> None:
     with pytest.raises(ConfigurationError, match="SERVICE_SETTLER_PRIVATE_KEY is malformed: a private key") as refused:
         read_config(INDEXER | {"SERVICE_SETTLER_PRIVATE_KEY": wrong})
     assert wrong not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("SERVICE_RPC_QORUM", "SERVICE_RPC_QUORUM"),
+        ("SERVICE_QUORUM", "SERVICE_RPC_QUORUM"),
+        ("SERVICE_SETTLER_PRIVAT_KEY_FILE", "SERVICE_SETTLER_PRIVATE_KEY"),
+        ("SERVICE_LOGLEVEL", "SERVICE_LOG_LEVEL"),
+    ],
+)
+def test_misspelt_setting_is_named(name: str, meant: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read_config(INDEXER | {name: "secret"})
+    (problem,) = refused.value.problems
+    assert (name in problem, meant in problem, "secret" in problem) == (True, True, False)
+
+
+def test_settings_of_others_are_no_mistakes() -> None:
+    others = (
+        "SERVICE_INTERNAL_HOST",
+        "SERVICE_REVISION",
+        "SERVICE_STORAGE_BUCKET",
+        "SERVICE_OPENAI_MODEL",
+        "OTHER_URL",
+    )
+    assert read_config(INDEXER | dict.fromkeys(others, "x")).rpc_quorum == 1
+    assert database_url_of(INDEXER | dict.fromkeys((*others, "SERVICE_INTERNAL_PORT"), "x"))
 
 
 def test_all_mistakes_are_said_at_once() -> None:

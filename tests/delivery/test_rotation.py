@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.hub import Hub
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import UnixSeconds
-from service_common.config import ConfigurationError
+from service_common.config import ConfigurationError, SettingWrong
 from service_delivery import rotation, tables
 from service_delivery.config import KEY_GRACE_SECONDS, read_config
-from service_delivery.keys import describe_keys, key_id
+from service_delivery.keys import check_keys, describe_keys, key_id
 from sqlalchemy import insert, select, update
 
 from tests.delivery.conftest import HOST, Delivery
@@ -239,3 +240,14 @@ def test_withdrawn_key_pauses_deliveries(
     assert served(ready) == new.public_key
     assert refusal(ready.wrap(2, envelope, identity, old)) == (400, "invalid_winning_solution_delivery")
     assert rewrap(delivery) == 1
+
+
+def test_key_that_is_not_the_hubs_is_never_current(delivery: Delivery) -> None:
+    mine, hub = Identity.generate(), Hub(delivery.world.rpc, delivery.world.hub_address)
+    assert check_keys(hub, (delivery.world.delivery,)).endswith("is in effect on the Hub")
+    with pytest.raises(SettingWrong, match="SERVICE_DELIVERY_PRIVATE_KEYS_FILE"):
+        check_keys(hub, (mine,))
+    other = delivery.restarted(mine)
+    answer = other.client.get("/api/deployment/delivery-key")
+    assert refusal(answer) == (503, "delivery_unavailable")
+    assert {each["state"] for each in described(delivery).values()} == {"held"}

@@ -50,6 +50,7 @@ SECRETS = {
     "SERVICE_REDIS_URL": "redis://valkey",
     "SERVICE_RPC_URLS": "https://rpc.example/key,https://other.example/key",
     "SERVICE_RPC_URL": "https://rpc-of-another-provider.example/key",
+    "SERVICE_OPENAI_API_KEY": "sk-example",
     "SERVICE_SETTLER_PRIVATE_KEY": "0x" + "11" * 32,
     "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
 }
@@ -60,6 +61,12 @@ LEFT_EMPTY = {
     "SERVICE_STORAGE_BUCKET": "bounty-escrow-work",
 }
 """What an operator fills in; see the .env files of an overlay."""
+WITH_MODEL = {
+    "SERVICE_REVIEW_PROVIDER": "openai",
+    "SERVICE_OPENAI_BASE_URL": "https://model.example/v1",
+    "SERVICE_OPENAI_MODEL": "a-model",
+}
+"""What an operator sets in ``reviewer.env`` so that the key in the Secret is read."""
 CONFIGURATIONS: dict[str, Callable[[Mapping[str, str]], object]] = {
     "service-api": service_api.config.read_config,
     "pages": lambda told: service_api.config.read_config(told, pages_alone=True),
@@ -95,7 +102,8 @@ def test_environment_is_read_whole_by_its_code(overlay: str, tmp_path: Path) -> 
         process = container["args"][0]
         if process in {"await-schema", "migrate"}:
             continue
-        told = Recorder(filled(overlay, container, tmp_path))
+        with_model = WITH_MODEL if name == "reviewer-worker" else {}
+        told = Recorder(filled(overlay, container, tmp_path) | with_model)
         own = CONFIGURATIONS[container["image"].partition(":")[0]]
         CONFIGURATIONS.get(process, CONFIGURATIONS.get(name, own))(told)
         known = told.asked | OWN_OF_PYTHON | {f"{each}_FILE" for each in told.asked}

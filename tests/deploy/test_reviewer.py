@@ -54,11 +54,7 @@ def test_reviewer_of_a_deployment_answers(
     where: str, arguments: list[str], variables: Mapping[str, str], runtime: Runtime
 ) -> None:
     port = runtime.port()
-    own = {
-        "SERVICE_PORT": str(port),
-        "SERVICE_HOST": HOST,
-        "SERVICE_INTERNAL_HOST": HOST,
-    }
+    own = {"SERVICE_PORT": str(port), "SERVICE_HOST": HOST, "SERVICE_INTERNAL_HOST": HOST}
     assert set(own) - {"SERVICE_PORT"} <= set(variables), where
     started = start(runtime, "reviewer", {**variables, **own}, "service-reviewer", *arguments)
     runtime.family.wait(started.child, lambda: _serves(started.port), 60.0)

@@ -37,6 +37,7 @@ OF_THE_CLUSTER = {
     "kube_deployment_status_replicas_unavailable": {"deployment"},
     "kube_pod_container_status_restarts_total": set[str](),
     "kube_cronjob_status_last_successful_time": {"cronjob"},
+    "kube_deployment_created": {"deployment"},
     "kube_cronjob_created": {"cronjob"},
     "kubelet_volume_stats_available_bytes": {"persistentvolumeclaim"},
     "kubelet_volume_stats_capacity_bytes": {"persistentvolumeclaim"},
@@ -125,6 +126,7 @@ def test_expressions__select_by_values_that_occur(overlay: str) -> None:
         ("service_http_request_seconds_bucket", "container"): {each.name for each in SERVICES},
         **{(f"{each._name}_total", each._labelnames[0]): {labels[0] for labels in each._metrics} for each in COUNTERS},
     }
+    kinds["kube_deployment_created", "deployment"] = {"audit"}
     kinds |= {(name, "cronjob"): {"backup"} for name in OF_THE_CLUSTER if "cronjob" in name}
     assert ("CronJob", "backup") in by_name(OVERLAYS[overlay])
     seen = 0

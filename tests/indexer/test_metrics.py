@@ -7,6 +7,7 @@ from typing import LiteralString
 import psycopg
 import pytest
 from bounty_protocol.chain.endpoints import Endpoints
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.types import BountyId
 from local_stack import postgres
 from local_stack.valkey import ValkeyServer
@@ -17,6 +18,7 @@ from rq.serializers import JSONSerializer
 from service_common.db.engine import make_engine, reading
 from service_common.jobs import QueueName, connect, open_queue, queue_figures
 from service_common.timeouts import Figures
+from service_indexer.chain import RpcChain
 from service_indexer.metrics import archived_seconds, endpoint_figures, index_figures
 
 from tests.waiting import wait_until
@@ -35,7 +37,7 @@ def scraped(world: World, urls: Sequence[str] = ("http://127.0.0.1:9",)) -> Coll
     registry = CollectorRegistry()
     engine, clock = world.engine("service_indexer"), ChainClock(world.rpc)
     registry.register(Figures(lambda: index_figures(engine, world.chain_id, clock)))
-    registry.register(Figures(lambda: endpoint_figures(Endpoints(urls))))
+    registry.register(Figures(lambda: endpoint_figures(Endpoints(urls), list)))
     return registry
 
 
@@ -59,7 +61,7 @@ ONE, TWO = "https://one.example/secret-key", "https://two.example/secret-key"
 
 def test_metrics_of_endpoints_name_them_by_place(world: World) -> None:
     registry, endpoints = CollectorRegistry(), Endpoints([ONE, TWO])
-    registry.register(Figures(lambda: endpoint_figures(endpoints)))
+    registry.register(Figures(lambda: endpoint_figures(endpoints, list)))
     endpoints.contradicted(endpoints.all[0])
     endpoints.succeeded(endpoints.all[1], prefer=True)
 
@@ -70,6 +72,13 @@ def test_metrics_of_endpoints_name_them_by_place(world: World) -> None:
     assert (figure("failures", "1"), figure("failures", "2")) == (1, 0)
     assert (figure("contradictions", "1"), figure("contradictions", "2")) == (1, 0)
     assert b"secret-key" not in generate_latest(registry)
+
+
+@pytest.mark.parametrize(("quorum", "failures"), [(1, 1), (2, 0)])
+def test_look_counts_an_endpoint_that_is_lost(world: World, quorum: int, failures: int) -> None:
+    rpc = Rpc([world.node.url, "http://127.0.0.1:1"])
+    RpcChain(rpc, world.hub_address, quorum, None).look_at_each()
+    assert [each.failures for each in rpc.endpoints.all] == [0, failures]
 
 
 def test_bounties_are_open_final_or_overdue(world: World) -> None:

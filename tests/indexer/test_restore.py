@@ -32,7 +32,7 @@ recipients = [pyrage.x25519.Recipient.from_str(each) for each in sys.argv[2::2]]
 sys.stdout.buffer.write(pyrage.encrypt(sys.stdin.buffer.read(), recipients))
 """
 GSUTIL = """#!/bin/sh
-[ "$1" = cp ] && exec cp "$2" "$BUCKETS/${3#gs://}"
+[ "$1 $2 $3" = "-o GoogleCompute:service_account=default cp" ] && exec cp "$4" "$BUCKETS/${5#gs://}"
 """
 
 

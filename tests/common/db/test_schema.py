@@ -3,6 +3,7 @@
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 from local_stack.services import MIGRATOR
 from service_common.db.schema import SchemaMissing, await_schema, create_schema
@@ -40,6 +41,19 @@ def test_creation__beside_another_schema__is_refused(database: Database) -> None
         connection.execute(text("UPDATE schema_version SET digest = 'another'"))
     with pytest.raises(SchemaMissing, match="of another release"):
         create_schema(database.url())
+
+
+def test_creation_beside_other_tables_is_refused(database_server: DatabaseServer) -> None:
+    server, name = database_server.server, f"foreign_{secrets.token_hex(6)}"
+    server.create_database(name, owner=MIGRATOR)
+    url = server.url(name, user=MIGRATOR, password=database_server.passwords[MIGRATOR])
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE customers (name text)")
+        with pytest.raises(SchemaMissing, match="customers is another application's"):
+            create_schema(url)
+        connection.execute("DROP TABLE customers")
+    create_schema(url)
+    server.drop_database(name)
 
 
 def test_creation__four_times_at_once__is_done_once(database_server: DatabaseServer) -> None:

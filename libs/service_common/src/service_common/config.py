@@ -8,6 +8,7 @@ process are reported together in one ``ConfigurationError``, whose message names
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -30,9 +31,17 @@ class ConfigurationError(Exception):
     """The missing or malformed settings, one line each; ``settings`` are all that were read."""
 
     def __init__(self, problems: Sequence[str], settings: Sequence[Setting] = ()) -> None:
-        super().__init__("configuration is incomplete:\n" + "\n".join(f"  - {line}" for line in problems))
+        super().__init__("configuration is incomplete or wrong:\n" + "\n".join(f"  - {line}" for line in problems))
         self.problems = tuple(problems)
         self.settings = tuple(settings)
+
+
+class Finding(Exception):
+    """What an operator has to know about a setting that was tried, in a sentence without secrets."""
+
+
+class SettingWrong(Finding):
+    """A setting that names something else than it has to: a process does not start with it."""
 
 
 def parse_count(text: str) -> int:
@@ -141,7 +150,13 @@ class EnvironmentReader:
         self._problems.append(problem)
 
     def check(self) -> None:
-        """Raise everything found so far as one ``ConfigurationError``."""
+        """Raise everything found so far as one ``ConfigurationError``, names that are nearly a setting's included."""
+        known = {each.name for each in self._settings}
+        for name in sorted(self._environment):
+            bare = name.removesuffix("_FILE")
+            is_ours = bare in known or bare == "SERVICE_INTERNAL_HOST"  # which is read once its port is opened
+            if bare.startswith("SERVICE_") and not is_ours and (meant := get_close_matches(bare, known, 1, 0.87)):
+                self._problems.append(f"{name} is no setting of this process; is {meant[0]} meant?")
         if self._problems:
             raise ConfigurationError(self._problems, self._settings)
 

@@ -149,16 +149,31 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
 
 
 def _silent(checks: Mapping[str, BoundedCall[object]]) -> tuple[str, ...]:
-    """Return the names of the dependencies that do not answer in time; all are checked at once."""
-    ends, asked = time.monotonic() + CHECK_SECONDS, {name: check.begin() for name, check in checks.items()}
-    found = []
+    """Return the names of the dependencies that do not answer in time, and log why."""
+    failures = {name: said for name, said in outcomes(checks, CHECK_SECONDS).items() if isinstance(said, Exception)}
+    for name, error in failures.items():
+        reason = reason_of(error)
+        log.warning(
+            "dependency does not answer",
+            dependency=name,
+            error=type(error).__name__,
+            **({} if reason is None else {"reason": reason}),
+        )
+    return tuple(failures)
+
+
+def outcomes(checks: Mapping[str, BoundedCall[object]], seconds: float) -> dict[str, object]:
+    """Run all checks at once; return what each returned, or the error with which it ended or did not in time."""
+    ends, asked = time.monotonic() + seconds, {name: check.begin() for name, check in checks.items()}
+    found: dict[str, object] = {}
     for name, answer in asked.items():
         try:
-            answer.result(max(0.0, ends - time.monotonic()))
+            found[name] = answer.result(max(0.0, ends - time.monotonic()))
         except Exception as error:  # noqa: BLE001  # any error of a dependency's library: it does not answer
-            # A library's message may hold an address.
-            own = type(error).__module__.startswith(("service_", "bounty_protocol."))
-            reason = {"reason": str(error)} if own else {}
-            log.warning("dependency does not answer", dependency=name, error=type(error).__name__, **reason)
-            found.append(name)
-    return tuple(found)
+            found[name] = error
+    return found
+
+
+def reason_of(error: Exception) -> str | None:
+    """Return our own words for an error; None for a library's, which may hold an address."""
+    return str(error) if type(error).__module__.startswith(("service_", "bounty_protocol.")) else None

@@ -21,8 +21,8 @@ from prometheus_client.registry import REGISTRY
 from redis import ConnectionPool, Redis
 from redis.backoff import ExponentialBackoff
 from redis.connection import Connection
+from redis.exceptions import AuthenticationError, NoPermissionError, ReadOnlyError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 from rq import Queue, SimpleWorker
@@ -34,6 +34,7 @@ from rq.serializers import JSONSerializer
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
+from service_common.config import Finding
 from service_common.db.engine import make_engine, single
 from service_common.db.errors import DatabaseUnavailable
 from service_common.log import correlation_id, get_logger
@@ -147,8 +148,20 @@ def connect(
 
 
 def check_redis(redis: Redis) -> None:
-    """Return if the server accepts writes; for readiness."""
-    redis.set("writable", 1, ex=60)
+    """Return if the server accepts writes; for readiness. ``Finding`` says why it does not."""
+    try:
+        redis.set("writable", 1, ex=60)
+    except RedisError as error:
+        raise Finding(explain_redis(error)) from None
+
+
+def explain_redis(error: RedisError) -> str:
+    """Return what to look at; the library's own words may hold an address."""
+    if isinstance(error, AuthenticationError | NoPermissionError):
+        return "Redis refuses the user or password of SERVICE_REDIS_URL"
+    if isinstance(error, ReadOnlyError):
+        return "Redis is a replica, which accepts no writes"
+    return f"Redis does not answer ({type(error).__name__}): is SERVICE_REDIS_URL right?"
 
 
 def open_queue(name: QueueName, redis: Redis, job_class: type[Job] = Job) -> Queue:
@@ -379,7 +392,7 @@ def run_worker(
                 worker = make_worker(queue, waiting, engine, functions, periodic, idle)
                 worker.work(logging_level="WARNING")
             except RedisError as error:  # also where no worker could be made
-                log.warning("the queue server does not answer", reason=type(error).__name__)
+                log.warning("the queue server does not answer", reason=explain_redis(error))
             if worker and worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
                 break
             log.warning("the worker starts again")
@@ -394,7 +407,8 @@ def _keep_beginning(redis: Redis, engine: Engine, periodic: Sequence[Periodic], 
         try:
             begin_due(redis, engine, periodic)
         except (RedisError, DatabaseUnavailable) as error:
-            log.warning("cannot begin jobs", reason=type(error).__name__)
+            reason = explain_redis(error) if isinstance(error, RedisError) else str(error)
+            log.warning("cannot begin jobs", reason=reason)
         except Exception:  # a thread that ended would leave the worker ready and nothing begun
             log.exception("cannot begin jobs")
         time.sleep(TICK_SECONDS)

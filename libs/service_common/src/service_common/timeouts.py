@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
+from redis.exceptions import RedisError
 
 from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
@@ -55,7 +56,7 @@ class Figures(Collector):
         """Yield the figures that can be read in time."""
         try:
             figures = self._read.begin().result(self._seconds)
-        except (TimeoutError, DatabaseUnavailable, ChainUnavailable, RpcRefused):
+        except (TimeoutError, DatabaseUnavailable, ChainUnavailable, RpcRefused, RedisError):
             return
         except Exception:
             log.exception("figures could not be read")

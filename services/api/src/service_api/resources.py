@@ -12,8 +12,9 @@ from bounty_protocol.crypto.beacon import HttpGet
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.timely import TimelyHttp
 from redis import Redis
-from service_common.db.engine import check_database, make_engine
+from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
+from service_common.db.schema import check_schema
 from service_common.internal_port import Check
 from service_common.jobs import ANSWER_SECONDS, check_redis, connect
 from sqlalchemy import Engine
@@ -83,12 +84,11 @@ def make_resources(config: ApiConfig, *, application: str = "api", pool_size: in
     )
 
 
-def readiness_checks(config: ApiConfig) -> dict[str, Check]:
-    """Return the readiness checks of a process with all these connections: each has its own here."""
-    resources = make_resources(config, application="api-health", pool_size=1)
+def readiness_checks(resources: Resources) -> dict[str, Check]:
+    """Return the readiness checks of a process with all these connections."""
     return {
-        "database": lambda: check_database(resources.engine),
+        "database": lambda: check_schema(resources.engine, "service_api"),
         "redis": lambda: check_redis(resources.redis),
-        "chain": lambda: config.chain.check(resources.rpc),
+        "chain": lambda: resources.config.chain.check(resources.rpc),
         "storage": resources.store.check,
     }

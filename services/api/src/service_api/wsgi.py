@@ -20,6 +20,6 @@ serve_probes(
     host=_config.web.host,
     port=_config.web.port,
     internal_port=_config.web.internal_port,
-    checks=readiness_checks(_config),
+    checks=readiness_checks(make_resources(_config, application="api-health", pool_size=1)),
 )
 freeze_start()

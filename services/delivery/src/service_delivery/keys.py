@@ -1,9 +1,9 @@
 """The delivery keyring: which key is current, which are retired and since when, and which may be destroyed.
 
 The current key is the one in effect on the Hub, so that a key can be made ready before it is published and no Guardian
-ever sees a key that the chain does not show. The file's first key is current only where the Hub publishes none that is
-held here. A retired key takes new wraps for a stated grace, since Guardians may have read it just before. A withdrawn
-key takes none, and while it leaves the Hub without a key no wrap is taken at all.
+ever sees a key that the chain does not show. The file's first key is current only until the Hub has published one; if
+the Hub's is not held here, none is current. A retired key takes new wraps for a stated grace, since Guardians may have
+read it just before. A withdrawn key takes none, and while it leaves the Hub without a key no wrap is taken at all.
 """
 
 import hashlib
@@ -13,11 +13,13 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
+from bounty_protocol.chain.hub import Hub
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.lifecycle.delivery_keys import DeliveryKeys
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32, UnixSeconds, to_bytes
+from service_common.config import SettingWrong
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_delivery_keys
 from sqlalchemy import Connection, func, select
@@ -76,6 +78,9 @@ class Keys:
         """
         if (current := self.current) is not None:
             return current
+        if self.published.current is not None:
+            text = "The delivery key in effect on the Hub is not one of this service's keys."
+            raise ServiceError("delivery_unavailable", text, retry_after=_LONGEST_WAIT)
         announced, now = self.published.announced, self.published.now
         message = "A delivery key was withdrawn, and no key of this service is in effect; deliveries pause"
         until = "" if announced is None else f" until {iso_utc(announced.begins)}"
@@ -101,7 +106,7 @@ def read_keys(connection: Connection, now: UnixSeconds, keyring: Sequence[Identi
     published = read_delivery_keys(connection, now)
     held = [identity.public_key for identity in keyring]
     current = published.current
-    if current not in held and not published.paused:
+    if current is None and not published.paused:
         current = next((key for key in held if not published.is_withdrawn(key)), None)
     keys = [
         HeldKey(identity, _state(published, identity.public_key, current), published.retired_at(identity.public_key))
@@ -118,6 +123,18 @@ def _state(published: DeliveryKeys, key: Bytes32, current: Bytes32 | None) -> Ke
     if published.announced is not None and published.announced.key == key:
         return KeyState.ANNOUNCED
     return KeyState.HELD if published.retired_at(key) is None else KeyState.RETIRED
+
+
+def check_keys(hub: Hub, keyring: Sequence[Identity]) -> str:
+    """Compare the keyring with the Hub itself; ``SettingWrong`` if its key in effect is not held here."""
+    published = hub.delivery_key()
+    if int(published, 16) == 0:
+        return "the Hub has no key in effect"
+    if published not in {identity.public_key for identity in keyring}:
+        raise SettingWrong(
+            f"the Hub's key {key_id(published)} is none of SERVICE_DELIVERY_PRIVATE_KEYS_FILE, which opens no new wraps"
+        )
+    return f"{key_id(published)} is in effect on the Hub"
 
 
 def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> list[dict[str, object]]:

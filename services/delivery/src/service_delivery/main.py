@@ -9,8 +9,10 @@ from service_common.db.engine import engine_of_job
 from service_common.db.hub_facts import FactSource
 from service_common.db.schema import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
+from service_common.start import report, require_usable
 from service_common.web.server import serve
 
+from service_delivery.app import start_checks
 from service_delivery.config import DeliveryConfig, read_config
 from service_delivery.keys import describe_keys
 from service_delivery.memory import keep_memory_private
@@ -23,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "serve": Process("answer HTTP requests that the api forwards; delete losing wraps every minute", _serve),
         "keys": Process("show whether each delivery key is current, retired, or may be destroyed", _keys),
         "rewrap": Process("after a rotation: wrap what is stored to the current key, and count the rest", _rewrap),
+        "check": Process("try what serve depends on, and print a line for each", _check),
         "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-delivery", "Delivery of the winning work.", processes, arguments)
@@ -30,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _serve(environment: Environment) -> None:
     config = _configured(environment)
+    with engine_of_job(config.database_url, application="delivery-start") as engine:
+        require_usable(start_checks(config, engine))
     serve(
         "service_delivery.wsgi:application",
         host=config.web.host,
@@ -55,6 +60,13 @@ def _rewrap(environment: Environment) -> None:
             now = facts.head.block_time
         done = rewrap(engine, now, config.keyring)
     print(json.dumps({"rewrapped": done.rewrapped, "left": done.left}))  # noqa: T201
+
+
+def _check(environment: Environment) -> None:
+    keep_memory_private()
+    config = read_config(environment)
+    with engine_of_job(config.database_url, application="delivery-check") as engine:
+        report(start_checks(config, engine))
 
 
 def _configured(environment: Environment) -> DeliveryConfig:

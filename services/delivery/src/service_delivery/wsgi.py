@@ -3,11 +3,11 @@
 import os
 
 from service_common import log
-from service_common.db.engine import check_database, make_engine
+from service_common.db.engine import make_engine
 from service_common.web.process import freeze_start, prepare_process
 from service_common.web.server import serve_probes
 
-from service_delivery.app import make_app
+from service_delivery.app import make_app, readiness_checks
 from service_delivery.config import read_config
 from service_delivery.memory import keep_memory_private
 from service_delivery.sweeping import keep_sweeping
@@ -18,11 +18,10 @@ _config = read_config(os.environ)
 log.configure("delivery", _config.log_level)
 application = make_app(_config)
 keep_sweeping(_config)
-_engine, _rpc = make_engine(_config.database_url, application="delivery-health", pool_size=1), _config.chain.rpc()
 serve_probes(
     host=_config.web.host,
     port=_config.web.port,
     internal_port=_config.web.internal_port,
-    checks={"database": lambda: check_database(_engine), "chain": lambda: _config.chain.check(_rpc)},
+    checks=readiness_checks(_config, make_engine(_config.database_url, application="delivery-health", pool_size=1)),
 )
 freeze_start()

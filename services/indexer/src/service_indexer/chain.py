@@ -82,6 +82,11 @@ class RpcChain:
         """The endpoints and their statistics."""
         return self._rpc.endpoints
 
+    def look_at_each(self) -> None:
+        """Ask every endpoint, so that one that is lost is counted; where several have to agree each step does."""
+        if self._quorum == 1:
+            self._rpc.of_each([("eth_chainId", [])])
+
     def glimpse(self, fact: BlockNumber | None) -> Glimpse:
         calls = [header_call("latest")]
         asks_root = time.monotonic() >= self._proofs_from

@@ -4,18 +4,18 @@ import sys
 from collections.abc import Sequence
 
 from bounty_protocol.auth.signature import account_of_key
-from bounty_protocol.chain.endpoints import Endpoints
 from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY
 from service_common import log
-from service_common.db.engine import check_database, make_engine, reading
+from service_common.db.engine import make_engine, reading
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.schema import AWAIT_SCHEMA
+from service_common.db.schema import AWAIT_SCHEMA, check_schema
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs import QueueName, check_redis, connect, run_worker
-from service_common.timeouts import Figures
+from service_common.start import further_checks, report, require_usable
+from service_common.timeouts import BoundedCall, Figures
 from sqlalchemy import Engine
 
 from service_indexer import jobs
@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _rebuild,
             switches={"--back": "also if the endpoints' final block is older than the copy's, which removes facts"},
         ),
+        "check": Process("try what worker and settler depend on, and print a line for each", _check),
         "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-indexer", "The indexed copy of the Hub event log.", processes, arguments)
@@ -47,10 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
+    engine = _require_usable(config)
     solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
     rpc = scraped_rpc(config.chain)
     REGISTRY.register(Figures(lambda: solvency_figures(solvency, config.chain, rpc), COLLECTED_SECONDS))
-    _serve_state(config, jobs.make_follower().chain.endpoints)
+    chain = jobs.make_follower().chain
+    look = BoundedCall(chain.look_at_each)
+    REGISTRY.register(Figures(lambda: endpoint_figures(chain.endpoints, look.begin)))
+    _serve_state(config, engine)
     run_worker(QueueName.INDEX, (config.redis_url, config.database_url), [jobs.follow], [jobs.FOLLOW])
 
 
@@ -58,29 +63,50 @@ def _settler(environment: Environment) -> None:
     from service_indexer.settler import settler_figures  # web3, which no other process of the indexer loads
 
     config = _configured(environment)
+    engine = _require_usable(config)
     if config.settler_key is not None:
         account = account_of_key(config.settler_key)
         log.get_logger(__name__).info("settling with this account's ether", account=account)
         rpc = config.chain.rpc()
         REGISTRY.register(Figures(lambda: settler_figures(rpc, account)))
-    due = settle_when_due(config, _serve_state(config, None))
+    _serve_state(config, engine)
+    due = settle_when_due(config, engine)
     run_worker(QueueName.SETTLE, (config.redis_url, config.database_url), [settle], [due])
 
 
-def _serve_state(config: IndexerConfig, endpoints: Endpoints | None) -> Engine:
-    """Serve the internal port, which shows the copy's position; return its connections."""
-    redis, rpc, chain = connect(config.redis_url), config.chain.rpc(), config.chain
+def _require_usable(config: IndexerConfig) -> Engine:
+    """Try what both processes depend on; return the connections of the internal port."""
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
-    REGISTRY.register(Figures(lambda: index_figures(engine, chain.chain_id, SystemClock())))
-    if endpoints is not None:
-        REGISTRY.register(Figures(lambda: endpoint_figures(endpoints)))
-    checks: dict[str, Check] = {
+    require_usable(_checks(config, engine) | further_checks(config.chain))
+    return engine
+
+
+def _checks(config: IndexerConfig, engine: Engine) -> dict[str, Check]:
+    """Return the readiness checks of both processes."""
+    redis, rpc, chain = connect(config.redis_url), config.chain.rpc(), config.chain
+    return {
         "redis": lambda: check_redis(redis),
-        "database": lambda: check_database(engine),
+        "database": lambda: check_schema(engine, "service_indexer"),
         "chain": lambda: chain.check(rpc),
     }
-    serve_internal_port(config.internal_port, checks)
-    return engine
+
+
+def _serve_state(config: IndexerConfig, engine: Engine) -> None:
+    """Serve the internal port, which shows the copy's position."""
+    chain_id = config.chain.chain_id
+    REGISTRY.register(Figures(lambda: index_figures(engine, chain_id, SystemClock())))
+    serve_internal_port(config.internal_port, _checks(config, engine))
+
+
+def _check(environment: Environment) -> None:
+    from service_indexer.settler import check_gas
+
+    config = read_config(environment)
+    checks = _checks(config, make_engine(config.database_url, application="indexer-check", pool_size=1))
+    checks |= further_checks(config.chain)
+    if (key := config.settler_key) is not None:
+        checks["settler's gas"] = lambda: check_gas(config.chain.rpc(), account_of_key(key))
+    report(checks)
 
 
 def _status(environment: Environment) -> None:

@@ -1,6 +1,6 @@
 """How far the copy is, as metrics, read from the copy itself at each scrape: every process shows the same."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bounty_protocol.chain.endpoints import Endpoints
@@ -58,8 +58,9 @@ def index_figures(engine: Engine, chain_id: ChainId, clock: Clock) -> Iterator[M
     yield GaugeMetricFamily("service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg)
 
 
-def endpoint_figures(endpoints: Endpoints) -> Iterator[Metric]:
-    """Yield the conduct of the process's own endpoints."""
+def endpoint_figures(endpoints: Endpoints, look: Callable[[], object]) -> Iterator[Metric]:
+    """Yield the conduct of the process's own endpoints; ``look`` begins to ask those that nothing else asks."""
+    look()
     preferred = GaugeMetricFamily(
         "service_rpc_endpoint_preferred", "1 for the endpoint that is queried first", labels=["endpoint"]
     )

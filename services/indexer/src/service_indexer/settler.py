@@ -25,6 +25,7 @@ from bounty_protocol.chain.rpc import ChainNode, ChainUnavailable, Rpc, RpcRefus
 from bounty_protocol.types import Address, BountyId, ChainId
 from hexbytes import HexBytes
 from prometheus_client.core import GaugeMetricFamily, Metric
+from service_common.config import Finding
 from service_common.counters import counter_by
 from service_common.db import hub_index
 from service_common.db.engine import reading, writing
@@ -39,6 +40,8 @@ from service_indexer.deadlines import read_due
 from service_indexer.settler_tables import settlements
 from service_indexer.web3_provider import Account, Web3, make_web3, usable_answers
 
+LEAST_AFFORDABLE: Final = 20
+"""Settlements that the settler's ether is to be enough for, as the alert and run.md have it."""
 SETTLE_GAS: Final = GAS_NEEDS["settle"].most()
 _FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
 """The most that is offered as a tip at first: raised with each of ``MAX_ATTEMPTS`` it stays within its bound."""
@@ -74,15 +77,30 @@ SETTLEMENTS: Final = counter_by(
 log = get_logger(__name__)
 
 
-def settler_figures(rpc: Rpc, account: Address) -> Iterator[Metric]:
-    """Yield how many more settlements the settler's key pays for at today's fees."""
+def _affordable(rpc: Rpc, account: Address) -> int:
+    """Return how many settlements the account pays for at today's fees."""
     w3 = make_web3(rpc.batch)
     with usable_answers():
         balance, price = w3.eth.get_balance(Web3.to_checksum_address(account)), w3.eth.gas_price
-        affordable = balance // (SETTLE_GAS * max(1, price))
+    return int(balance) // (SETTLE_GAS * max(1, price))
+
+
+def settler_figures(rpc: Rpc, account: Address) -> Iterator[Metric]:
+    """Yield how many more settlements the settler's key pays for at today's fees."""
     yield GaugeMetricFamily(
-        "service_settler_affordable", "Settlements that the settler's key can pay for, at current fees", affordable
+        "service_settler_affordable",
+        "Settlements that the settler's key can pay for, at current fees",
+        _affordable(rpc, account),
     )
+
+
+def check_gas(rpc: Rpc, account: Address) -> str:
+    """Return for how many settlements the account has ether; ``Finding`` if it is too little for the alert."""
+    affordable = _affordable(rpc, account)
+    words = f"{account} can pay for {affordable:,} settlements"
+    if affordable < LEAST_AFFORDABLE:
+        raise Finding(f"{words}: send it ether")
+    return words
 
 
 @dataclass(frozen=True, slots=True, order=True)

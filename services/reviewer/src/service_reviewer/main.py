@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from service_common import log
-from service_common.db.engine import check_database, make_engine
-from service_common.db.schema import AWAIT_SCHEMA
+from service_common.db.engine import make_engine
+from service_common.db.schema import AWAIT_SCHEMA, check_schema
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs import QueueName, check_redis, connect, run_worker
+from service_common.start import report, require_usable
 from service_common.web.server import serve
 
 from service_reviewer import jobs
@@ -19,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     processes = {
         "worker": Process("run jobs of the queue reviews", _worker),
         "serve": Process("answer HTTP requests: issues found by the rules, health and metrics", _serve),
+        "check": Process("try what the worker depends on, and print a line for each", _check),
         "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-reviewer", "The readiness reviewer.", processes, arguments)
@@ -27,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _worker(environment: Environment) -> None:
     config = read_config(environment)
     log.configure("reviewer", config.log_level)
-    serve_internal_port(config.internal_port, _checks(config))
+    checks = _checks(config)
+    require_usable(checks)
+    serve_internal_port(config.internal_port, checks)
     run_worker(QueueName.REVIEWS, (config.redis_url, config.database_url), jobs.JOBS, jobs.PERIODIC)
 
 
@@ -42,8 +46,12 @@ def _serve(environment: Environment) -> None:
     )
 
 
+def _check(environment: Environment) -> None:
+    report(_checks(read_config(environment)))
+
+
 def _checks(config: ReviewerConfig) -> dict[str, Check]:
     """Return the readiness checks of this process's dependencies."""
     engine = make_engine(config.database_url, application="reviewer-health", pool_size=1)
     redis = connect(config.redis_url)
-    return {"database": lambda: check_database(engine), "redis": lambda: check_redis(redis)}
+    return {"database": lambda: check_schema(engine, "service_reviewer"), "redis": lambda: check_redis(redis)}

@@ -66,8 +66,8 @@ class ContractWallets:
         self._places = Places()
 
     def of_network(self, network: Network | None) -> WalletView:
-        """Return the view of one network's requests; None is for requests from inside the deployment, which are not
-        charged."""
+        """Return the view of one network's requests; None is for what the api forwards to another service, which the
+        api has charged."""
         return _OfNetwork(self, network)
 
     def admit(self, account: Address, network: Network | None = None) -> None:

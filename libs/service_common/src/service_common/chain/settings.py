@@ -4,14 +4,27 @@ What the deployment record of the chain knows need not be set; a missing value t
 name.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
 
 from bounty_protocol import web_address
-from bounty_protocol.chain.deployment import NETWORKS, deployment_of
-from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused, quantity
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, NETWORKS, deployment_of
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, Finding, SettingWrong
+
+CLOCK_SECONDS: Final = 900
+"""How far a clock may be off before the storage refuses signed URLs."""
+
+_NO_CODE: Final[tuple[object, ...]] = ("0x", None)
+
+
+class HubMissing(SettingWrong):
+    """No endpoint that answers has a contract at the Hub's address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +48,45 @@ class ChainSettings:
         return Rpc(self.rpc_urls)
 
     def check(self, rpc: Rpc) -> None:
-        """Return if the endpoints serve this chain and hold this Hub; ``ChainUnavailable`` says why not."""
+        """Return if the endpoint that answers serves this chain and has this Hub.
+
+        ``SettingWrong`` for another chain or no Hub, ``ChainUnavailable`` says why none answers.
+        """
         try:
             if quantity(rpc.call("eth_chainId")) != self.chain_id:
-                raise ChainUnavailable("the RPC endpoint serves a chain other than SERVICE_CHAIN_ID")
-            if rpc.call("eth_getCode", self.hub_address, "latest") in {"0x", None}:
-                raise ChainUnavailable("there is no contract at SERVICE_HUB_ADDRESS")
+                raise SettingWrong("the RPC endpoint serves a chain other than SERVICE_CHAIN_ID")
+            code: Call = "eth_getCode", [self.hub_address, "latest"]
+            if rpc.answer(code) in _NO_CODE:
+                # A node that still copies the chain has none, either, and ends no process whose others have it.
+                if all(answers[0] in _NO_CODE for answers in rpc.of_each([code])):
+                    raise HubMissing("there is no contract at SERVICE_HUB_ADDRESS")
+                raise Finding("an RPC endpoint has no contract at SERVICE_HUB_ADDRESS, another one has it")
         except RpcRefused as refusal:  # its own words may repeat the endpoint's key
             raise ChainUnavailable(f"an RPC endpoint refuses to answer (error {refusal.code})") from None
         except ChainUnavailable as error:
             if error.cause is None or error.limited:
                 raise
             raise ChainUnavailable(f"no RPC endpoint answers; the last one: {error.cause}") from None
+
+    def endpoint_checks(self) -> dict[str, Callable[[], object]]:
+        """Return the check of each endpoint alone, by its place in ``SERVICE_RPC_URLS``."""
+        alone = [Rpc((url,)) for url in self.rpc_urls]
+        return {f"endpoint {place}": partial(self._check_alone, rpc) for place, rpc in enumerate(alone, 1)}
+
+    def _check_alone(self, rpc: Rpc) -> None:
+        try:
+            self.check(rpc)
+        except HubMissing as error:
+            raise Finding(str(error)) from None
+
+    def check_clock(self, rpc: Rpc, now: float) -> str:
+        """Compare this machine's clock with the newest block; ``Finding`` if they are a quarter of an hour apart."""
+        if self.chain_id == LOCAL_CHAIN_ID:
+            return "not compared: a local chain's time is moved by hand"
+        behind = round(now - header_at(rpc, "latest").time)
+        if abs(behind) >= CLOCK_SECONDS:
+            raise Finding(f"the newest block is {behind} seconds old by this clock: it is wrong, or the chain stopped")
+        return f"the newest block is {behind} seconds old"
 
 
 def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:

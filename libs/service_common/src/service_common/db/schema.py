@@ -13,12 +13,13 @@ from importlib.resources import files
 from typing import Final
 
 from bounty_protocol.clock import Clock, SystemClock
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from service_common import log
 from service_common.common_settings import database_url_of
-from service_common.db.engine import engine_of_job
+from service_common.config import SettingWrong
+from service_common.db.engine import check_database, engine_of_job, reading
 from service_common.db.tables import SCHEMA_SQL
 from service_common.entry_point import Environment, Process
 
@@ -28,6 +29,15 @@ WAIT_SECONDS: Final = 300.0
 _SQL: Final = (SCHEMA_SQL, files(__package__).joinpath("grants.sql").read_text(encoding="utf-8"))
 DIGEST: Final = sha256("".join(_SQL).encode()).hexdigest()
 """Names this release's schema."""
+_FOREIGN: Final = """
+    SELECT class.oid::regclass::text FROM pg_class AS class JOIN pg_namespace AS space ON space.oid = relnamespace
+    WHERE relkind IN ('r', 'p', 'f') AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'
+    AND NOT EXISTS (
+        SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = class.oid AND deptype = 'e'
+    )
+    ORDER BY 1 LIMIT 1
+"""
+"""A table that no extension of the provider brought."""
 
 _log = log.get_logger(__name__)
 
@@ -39,12 +49,16 @@ class SchemaMissing(Exception):
 def create_schema(url: str) -> None:
     """Create the schema in an empty database, in one transaction; do nothing if this schema exists.
 
-    Raises ``SchemaMissing`` if the database has another one.
+    Raises ``SchemaMissing`` if the database has another one, or another application's tables.
     """
     with engine_of_job(url, application="migrate") as engine, engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         found = _digest_in(connection)
         if found is None:
+            if (foreign := connection.scalar(text(_FOREIGN))) is not None:
+                raise SchemaMissing(
+                    f"the database is not empty: {foreign} is another application's; give it an empty one"
+                )
             for sql in _SQL:
                 connection.exec_driver_sql(sql)
             connection.execute(text("INSERT INTO schema_version VALUES (:digest)"), {"digest": DIGEST})
@@ -87,6 +101,21 @@ def await_schema(url: str, *, clock: Clock, seconds: float) -> None:
             return f"the database has {'no schema' if found is None else 'the schema of another release'}"
 
         _wait(look, clock, seconds)
+
+
+def check_schema(engine: Engine, role: str, *, may_be_standby: bool = False) -> None:
+    """Return if the database answers this role, and has this release's schema; for readiness.
+
+    ``SettingWrong`` if the role or the schema is another one: statement after statement would be refused.
+    """
+    check_database(engine, may_be_standby=may_be_standby)
+    with reading(engine) as connection:
+        own = connection.execute(text("SELECT current_user")).scalar_one()
+        found = _digest_in(connection) if own == role else None
+    if own != role:
+        raise SettingWrong(f"SERVICE_DATABASE_URL logs in as {own}, but this process works as {role}")
+    if found != DIGEST:
+        raise SettingWrong("SERVICE_DATABASE_URL names a database without this release's schema")
 
 
 def _wait(look: Callable[[], str | None], clock: Clock, seconds: float) -> None:

@@ -3,11 +3,12 @@
 A caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up: such a refusal
 keeps its network's place for a second, since a program that asks again at once would cost others more than what it is
 refused. An account is charged only once its signature is proven: its name alone uses up nothing of its budget. Requests
-that come from inside the deployment, past its proxies, are many people's and have no budget of a single caller.
+whose caller the deployment's proxies did not state are all of one network, and counted: nothing inside the deployment
+calls an app here but probes of ``/healthz``, which no budget bounds, so the proxies or ``hops`` are set up wrongly.
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from time import sleep, thread_time
 from typing import Final, cast
@@ -16,6 +17,7 @@ from wsgiref.types import WSGIEnvironment
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address
 from flask import request
+from prometheus_client import Counter
 
 from service_common.budgets import Budget, Budgets, BudgetState, Network, network_of
 from service_common.places import Places
@@ -31,6 +33,11 @@ REFUSAL_SECONDS: Final = 1.0
 MAX_KEPT: Final = 80
 """Refusals of a process that keep their places at a time: each holds a thread, and others are answered at once."""
 _KEPT: Final = "kept"
+_UNSTATED: Final = Network("unstated")
+WITHOUT_CALLER: Final = Counter(
+    "service_requests_without_caller_total",
+    "Requests whose caller no proxy stated, though `SERVICE_FORWARDED_HOPS` says that one does; they share one budget",
+)
 _NETWORK: Final = "service.network"
 """Where a request keeps what was worked out: the edge, the budgets and the wallets all need it."""
 
@@ -59,28 +66,26 @@ class Callers:
         self._limits, self._hops, self._at_once = limits, hops, at_once
         self._in_flight = Places()
 
-    def network(self) -> Network | None:
-        """Return the network of this request; None for one from inside the deployment."""
+    def network(self) -> Network:
+        """Return the network of this request."""
         return self.network_of(request.environ)
 
-    def network_of(self, environ: WSGIEnvironment) -> Network | None:
+    def network_of(self, environ: WSGIEnvironment) -> Network:
         """Return the network of a request that the framework has not seen yet."""
         if _NETWORK not in environ:
             stated = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_CALLERS", "")
             address = client_address(*stated, self._hops)
-            environ[_NETWORK] = None if address is None else network_of(address)
-        return cast("Network | None", environ[_NETWORK])
+            if address is None:
+                WITHOUT_CALLER.inc()
+            environ[_NETWORK] = _UNSTATED if address is None else network_of(address)
+        return cast("Network", environ[_NETWORK])
 
     @contextmanager
     def enter(self, environ: WSGIEnvironment) -> Iterator[None]:
         """Take one of the places of a request's network for concurrent requests; 503 if none becomes free within a
         second.
         """
-        network = self.network_of(environ)
-        if network is None:
-            yield
-            return
-        with self._in_flight.hold(network.widest, self._at_once, patience=REFUSAL_SECONDS):
+        with self._in_flight.hold(self.network_of(environ).widest, self._at_once, patience=REFUSAL_SECONDS):
             yield
             if is_too_much(environ):
                 with suppress(ServiceError), self._in_flight.hold(_KEPT, MAX_KEPT):
@@ -91,10 +96,7 @@ class Callers:
 
         So one network cannot occupy all slow routes. Waits for up to ``patience`` seconds, then raises 503.
         """
-        network = self.network()
-        if network is None:
-            return nullcontext()
-        return self._in_flight.hold((kind, network.widest), most, patience=patience)
+        return self._in_flight.hold((kind, self.network().widest), most, patience=patience)
 
     def read(self) -> AbstractContextManager[None]:
         """Charge for a public read by what it costs."""
@@ -121,15 +123,12 @@ class Callers:
 
     def charge(self, budget: Budget, cost: int = 1) -> None:
         """Take from a budget of this request's network; 429 if it is used up. With 0 only see that it is not."""
-        network = self.network()
-        if network is not None:
-            _require(self.budgets.take_of(network, budget, cost))
+        _require(self.budgets.take_of(self.network(), budget, cost))
 
     def spend(self, budget: Budget, cost: int) -> None:
         """Take what work has already cost from a budget of this request's network: all of it, or what is left."""
-        network = self.network()
-        if cost and network is not None:
-            self.budgets.spend_of(network, budget, cost)
+        if cost:
+            self.budgets.spend_of(self.network(), budget, cost)
 
     def charge_account(self, own: Budget, behind_address: Budget, signer: Address, cost: int = 1) -> None:
         """Take from a proven account's own budget and from the one shared by all accounts of its network; 429 if either

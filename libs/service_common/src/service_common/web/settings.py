@@ -48,8 +48,8 @@ def read_web_settings(reader: EnvironmentReader) -> WebSettings:
             within(0, 9),
             0,
             "the operator's own proxies that state who calls: with compose its Caddy, in a cluster those before the "
-            "pod, each adding to `X-Forwarded-For`; for budgets only. Requests that bypass them, from inside the "
-            "deployment, have no budget per caller",
+            "pod, each adding to `X-Forwarded-For`; for budgets only. Requests of which they state no caller share "
+            "one budget",
         ),
     )
 
@@ -58,7 +58,7 @@ def client_address(peer: str, callers: str, hops: int) -> str | None:
     """Return the caller's address: the peer, or what the outermost of our own proxies saw; what the caller wrote never
     counts.
 
-    None if the request did not pass those proxies: it comes from inside the deployment.
+    None if those proxies did not state it.
     """
     if hops == 0:
         return peer

@@ -237,6 +237,19 @@ class GcsStore:
         if not self._refuses_second_uploads:
             self._refuses_second_uploads = self._try_twice()
 
+    def check_deletion(self) -> str:
+        """Create an object by a signed URL and delete it again, as uploads are; for the command ``check``."""
+        locator = f"readiness/{secrets.token_hex(8)}"
+        headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": "0"}
+        url = self._signed("PUT", locator, _EMPTYING_SECONDS, headers=dict(headers)).url
+        with _mapped("check"):
+            answer = self._plain.put(url, data=b"", headers=headers, timeout=CALL_SECONDS, allow_redirects=False)
+            answer.raise_for_status()
+        found = self._look(locator)
+        if found is None or not self.delete(locator, generation=found.generation):
+            raise ServiceError("storage_unavailable", "The object storage does not show what it just stored.")
+        return "signed, stored and deleted an object"
+
     def _try_twice(self) -> bool:
         """Create an empty object twice, as upload URLs do; raise if the storage also accepts the second one."""
         headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": "0"}
