@@ -69,7 +69,7 @@ def details(service: Service, count: int) -> list[bytes]:
     for number in range(count):
         page = page_for(world, title=f"Open for work, {number}", deadline=world.time() + 100_000)
         store_page(service.resources.engine, spec_commitment(page), page, parse_challenge(page))
-        bounty_id = world.create(page)
+        bounty_id = world.fund(page)
         world.submit(bounty_id, world.solver(1))
         requests.append(get(f"/api/bounties/{bounty_id}"))
     world.finalize()

@@ -58,7 +58,7 @@ def _delivery() -> Iterator[Delivery]:
 
 def _awarded(delivery: Delivery) -> tuple[BountyId, Envelope, Identity]:
     world, identity = delivery.world, Identity.generate()
-    bounty_id = world.create()
+    bounty_id = world.fund()
     envelope = delivery.submission(bounty_id, world.solver(1), identity)
     world.decide(bounty_id, world.solver(1), envelope.commitment())
     world.finalize()

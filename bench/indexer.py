@@ -47,7 +47,7 @@ def run(report: Report) -> None:
     """Measure the group."""
     with _world() as (world, server):
         burst = _deploy_burst(world)
-        bounty_id = world.create(seconds=2_000_000)
+        bounty_id = world.fund(seconds=2_000_000)
         world.finalize()
         small = _fill(world, burst, bounty_id, SMALL)
         large = _fill(world, burst, bounty_id, LARGE - SMALL)

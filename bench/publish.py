@@ -100,7 +100,7 @@ def _others(service: Service, report: Report) -> None:
             "SERVICE_FORWARDED_HOPS": "1",  # a hundred people, not one address, which has few places
         }
         api = start_api(service.runtime, variables)
-        service.world.create()
+        service.world.fund()
         service.world.finalize()
         query = b'{"query": "{ bounties(first: 5) { id } }"}'
         requests = [post("/subgraph", query)]

@@ -1,21 +1,26 @@
-"""A deployed Hub with its people on a real node, and the index beside it: what most parts' tests start from.
+"""A deployed Hub with its people on a real node, and the index of it: what most parts' tests start from.
 
-Chain time moves only when a test says so; ``index`` runs the real follower until it has nothing left to do.
+``Story`` is what a test tells: the verbs of a bounty. ``HubOnNode`` tells it to anvil, ``World`` with an index as well,
+and ``tests.fakes.story.HubInMemory`` to a double without a process. Chain time moves only when a test says so;
+``index`` runs the real follower until it has nothing left to do.
 """
 
 import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
+from typing import Protocol, Self
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.events import decode_log, parse_log
 from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.challenge.commitments import spec_commitment
+from bounty_protocol.domain.lifecycle.hub_events import HubEvent
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, to_bytes
 from demo.examples import EXAMPLES
@@ -57,19 +62,69 @@ class ChainClock:
         raise AssertionError("no test waits")
 
 
+class Story(Protocol):
+    """A Hub, its people, and what they do. What the Hub refuses raises ``StackError`` with the name of its error."""
+
+    people: People
+
+    def time(self) -> UnixSeconds:
+        """Return the newest block's time."""
+
+    def tip(self) -> BlockNumber:
+        """Return the newest block's number."""
+
+    def advance_to(self, moment: int) -> None:
+        """Mine a block at ``moment`` or as soon after it as there is one."""
+
+    def finalize(self) -> None:
+        """Mine so many blocks that all that happened is final."""
+
+    def reorganize(self, depth: int) -> None:
+        """Replace that many of the newest blocks by empty ones; what a verb did last is one block."""
+
+    def fund(self, page: bytes | None = None, *, seconds: int = 1_000, judging: int = 1_000) -> BountyId:
+        """Fund a bounty that accepts Submissions for ``seconds``; a page that nobody published unless one is given."""
+
+    def submit(self, bounty_id: BountyId, solver: Wallet) -> Bytes32:
+        """Record a Submission, and return its commitment."""
+
+    def judge(self, bounty_id: BountyId, guardian: Wallet, winner: Wallet | None) -> None:
+        """Record a Verdict: for what the winner submitted last, or that no Submission is valid."""
+
+    def settle(self, bounty_id: BountyId) -> None:
+        """End a bounty that nobody judged in time."""
+
+    def claim(self, bounty_id: BountyId, claimant: Wallet) -> None:
+        """Claim what the Hub owes to the Poster, a Guardian, or else a Solver."""
+
+    def reveal_at(self, bounty_id: BountyId) -> int:
+        """Return when Guardians may open the work."""
+
+    def judging_deadline(self, bounty_id: BountyId) -> int:
+        """Return when Guardians may judge no longer."""
+
+    def events(self, bounty_id: BountyId) -> list[HubEvent]:
+        """Return what the Hub logged of a bounty, in the order of the chain."""
+
+    def solver(self, number: int = 1) -> Wallet:
+        """Return a Solver's wallet, counted from 1."""
+
+    def guardian(self, number: int = 1) -> Wallet:
+        """Return a Guardian's wallet, counted from 1."""
+
+
 @dataclass
-class World:
-    """One chain, one Hub, one database."""
+class HubOnNode:
+    """The story on a real node."""
 
     node: AnvilServer
-    database: Database
     people: People
     delivery: Identity
     hub: LocalHub
-    writer: Writer
-    rpc: Rpc
-    chain: RpcChain
-    open_bounties: list[BountyId] = field(default_factory=list)
+
+    @property
+    def rpc(self) -> Rpc:
+        return self.node.rpc
 
     @property
     def chain_id(self) -> ChainId:
@@ -83,6 +138,137 @@ class World:
     def contract(self) -> Contract:
         return self.hub.hub
 
+    def time(self) -> UnixSeconds:
+        """Return the newest block's time."""
+        return header_at(self.rpc, "latest").time
+
+    def tip(self) -> BlockNumber:
+        """Return the newest block's number."""
+        return header_at(self.rpc, "latest").number
+
+    def advance_to(self, moment: int) -> None:
+        """Mine a block at ``moment``."""
+        self.rpc.call("evm_setNextBlockTimestamp", moment)
+        self.node.mine()
+
+    def finalize(self) -> None:
+        """Mine so many blocks that all that happened is final."""
+        self.node.mine(3)
+
+    def reorganize(self, depth: int) -> None:
+        """Replace that many of the newest blocks by empty ones."""
+        self.rpc.call("anvil_reorg", depth, [])
+
+    def fund(
+        self,
+        page: bytes | None = None,
+        *,
+        seconds: int = 1_000,
+        judging: int = 1_000,
+        escrow: int = ESCROW,
+        poster: Wallet | None = None,
+    ) -> BountyId:
+        """Fund a bounty by allowance; the page defaults to random bytes that nobody published."""
+        commitment = spec_commitment(page) if page is not None else random_commitment()
+        poster = poster or self.people.poster.wallet
+        poster.forget_nonce()
+        self.hub.token.transact(poster, "approve", self.hub_address, escrow)
+        terms = (
+            to_bytes(commitment),
+            bytes.fromhex(self.hub.roster_hash[2:]),
+            escrow,
+            self.time() + seconds,
+            judging,
+            escrow,
+            escrow,
+            secrets.token_bytes(32),
+        )
+        receipt = self.contract.transact(poster, "createBounty", terms)
+        created = bytes.fromhex(hub_abi().event("BountyCreated").topic[2:])
+        return BountyId(
+            next(int.from_bytes(log["topics"][1]) for log in receipt["logs"] if log["topics"][0] == created)
+        )
+
+    def submit(self, bounty_id: BountyId, solver: Wallet, commitment: Bytes32 | None = None) -> Bytes32:
+        """Record a Submission, and return its commitment."""
+        commitment = commitment or random_commitment()
+        roster = bytes.fromhex(self.hub.roster_hash[2:])
+        solver.forget_nonce()
+        self.contract.transact(solver, "submit", bounty_id, to_bytes(commitment), roster)
+        return commitment
+
+    def judge(self, bounty_id: BountyId, guardian: Wallet, winner: Wallet | None) -> None:
+        """Record a Verdict: for what the winner submitted last, or that no Submission is valid."""
+        if winner is None:
+            self.reject(bounty_id, guardian)
+        else:
+            self.award(
+                bounty_id, guardian, winner, bytes32(self.contract.call("getSubmission", bounty_id, winner.address))
+            )
+
+    def award(self, bounty_id: BountyId, guardian: Wallet, solver: Wallet, commitment: Bytes32) -> TxReceipt:
+        """Record an awarded Verdict."""
+        arguments = (bounty_id, 1, solver.address, to_bytes(commitment), to_bytes(random_commitment()))
+        guardian.forget_nonce()
+        return self.contract.transact(guardian, "recordVerdict", *arguments)
+
+    def reject(self, bounty_id: BountyId, guardian: Wallet) -> TxReceipt:
+        """Record a no_valid_submission Verdict."""
+        arguments = (bounty_id, 2, "0x" + "00" * 20, bytes(32), to_bytes(random_commitment()))
+        guardian.forget_nonce()
+        return self.contract.transact(guardian, "recordVerdict", *arguments)
+
+    def decide(self, bounty_id: BountyId, solver: Wallet, commitment: Bytes32) -> None:
+        """Have a quorum award a Submission at the reveal point."""
+        self.advance_to(self.reveal_at(bounty_id))
+        for number in (1, 2):
+            self.award(bounty_id, self.guardian(number), solver, commitment)
+
+    def settle(self, bounty_id: BountyId) -> None:
+        """End a bounty that nobody judged in time."""
+        anyone = self.people.owner.wallet
+        anyone.forget_nonce()
+        self.contract.transact(anyone, "settle", bounty_id)
+
+    def claim(self, bounty_id: BountyId, claimant: Wallet) -> None:
+        """Claim what the Hub owes to the Poster, a Guardian, or else a Solver."""
+        claimant.forget_nonce()
+        if claimant is self.people.poster.wallet:
+            self.contract.transact(claimant, "claimRefund", bounty_id)
+        elif claimant in [guardian.wallet for guardian in self.people.guardians]:
+            self.contract.transact(claimant, "claimGuardianFee", bounty_id)
+        else:
+            self.contract.transact(claimant, "claim", bounty_id, b"", b"")
+
+    def reveal_at(self, bounty_id: BountyId) -> int:
+        return int(self.contract.call("getBounty", bounty_id)[4])
+
+    def judging_deadline(self, bounty_id: BountyId) -> int:
+        return int(self.contract.call("getBounty", bounty_id)[5])
+
+    def events(self, bounty_id: BountyId) -> list[HubEvent]:
+        """Return what the Hub logged of a bounty, in the order of the chain."""
+        wanted = {"address": self.hub_address, "fromBlock": "0x0", "toBlock": "latest"}
+        found = self.rpc.call("eth_getLogs", wanted)
+        assert isinstance(found, list)
+        events = [decode_log(parse_log(log)) for log in found]
+        return [event for event in events if getattr(event, "bounty_id", None) == bounty_id]
+
+    def solver(self, number: int = 1) -> Wallet:
+        return self.people.solvers[number - 1].wallet
+
+    def guardian(self, number: int = 1) -> Wallet:
+        return self.people.guardians[number - 1].wallet
+
+
+@dataclass
+class World(HubOnNode):
+    """The story on a real node, with its index in a database."""
+
+    database: Database
+    writer: Writer
+    chain: RpcChain
+
     def engine(self, role: str) -> Engine:
         """The database as one service sees it."""
         return self.database.engine(role)
@@ -90,15 +276,6 @@ class World:
     def facts(self, role: str = "service_api") -> FactSource:
         """Facts as a service reads them, its clock the chain's."""
         return FactSource(self.engine(role), self.chain_id, self.hub_address, ChainClock(self.rpc))
-
-    def time(self) -> UnixSeconds:
-        """The newest block's time."""
-        return header_at(self.rpc, "latest").time
-
-    def advance_to(self, moment: int) -> None:
-        """Mine a block at ``moment``."""
-        self.rpc.call("evm_setNextBlockTimestamp", moment)
-        self.node.mine()
 
     def finalize_at(self, moment: int) -> None:
         """Have the newest final block, and those on top of it, be at exactly ``moment``, all indexed.
@@ -113,10 +290,6 @@ class World:
         """Enough blocks that everything so far is final, all indexed."""
         self.node.mine(3)
         self.index()
-
-    def tip(self) -> BlockNumber:
-        """The newest block."""
-        return header_at(self.rpc, "latest").number
 
     def index(self) -> None:
         """Run the follower until the copy is at the tip."""
@@ -134,57 +307,6 @@ class World:
         if position is None:
             raise AssertionError("there is no copy")
         return position.head
-
-    def create(
-        self,
-        page: bytes | None = None,
-        *,
-        seconds: int = 1_000,
-        judging: int = 1_000,
-        escrow: int = ESCROW,
-        poster: Wallet | None = None,
-    ) -> BountyId:
-        """Fund a bounty by allowance; the page defaults to random bytes that nobody published."""
-        commitment = spec_commitment(page) if page is not None else random_commitment()
-        poster = poster or self.people.poster.wallet
-        self.hub.token.transact(poster, "approve", self.hub_address, escrow)
-        terms = (
-            to_bytes(commitment),
-            bytes.fromhex(self.hub.roster_hash[2:]),
-            escrow,
-            self.time() + seconds,
-            judging,
-            escrow,
-            escrow,
-            secrets.token_bytes(32),
-        )
-        self.contract.transact(poster, "createBounty", terms)
-        count = len(self.open_bounties) + 1
-        self.open_bounties.append(BountyId(count))
-        return BountyId(count)
-
-    def submit(self, bounty_id: BountyId, solver: Wallet, commitment: Bytes32 | None = None) -> Bytes32:
-        """Record a Submission."""
-        commitment = commitment or random_commitment()
-        roster = bytes.fromhex(self.hub.roster_hash[2:])
-        self.contract.transact(solver, "submit", bounty_id, to_bytes(commitment), roster)
-        return commitment
-
-    def award(self, bounty_id: BountyId, guardian: Wallet, solver: Wallet, commitment: Bytes32) -> TxReceipt:
-        """Record an awarded Verdict."""
-        arguments = (bounty_id, 1, solver.address, to_bytes(commitment), to_bytes(random_commitment()))
-        return self.contract.transact(guardian, "recordVerdict", *arguments)
-
-    def decide(self, bounty_id: BountyId, solver: Wallet, commitment: Bytes32) -> None:
-        """Have a quorum award a Submission at the reveal point."""
-        self.advance_to(self.reveal_at(bounty_id))
-        for number in (1, 2):
-            self.award(bounty_id, self.guardian(number), solver, commitment)
-
-    def reject(self, bounty_id: BountyId, guardian: Wallet) -> TxReceipt:
-        """Record a no_valid_submission Verdict."""
-        arguments = (bounty_id, 2, "0x" + "00" * 20, bytes(32), to_bytes(random_commitment()))
-        return self.contract.transact(guardian, "recordVerdict", *arguments)
 
     def announce_roster(self, members: list[tuple[Wallet, Bytes32]], quorum: int) -> None:
         """Have the owner publish a roster that is not in effect yet, finalized and indexed."""
@@ -204,18 +326,6 @@ class World:
         self.advance_to(self.time() + self.hub.terms.publication_delay)
         version = self.contract.call("currentRosterVersion")
         self.hub = replace(self.hub, roster_hash="0x" + self.contract.call("getRoster", version)[0].hex())
-
-    def reveal_at(self, bounty_id: BountyId) -> int:
-        return int(self.contract.call("getBounty", bounty_id)[4])
-
-    def judging_deadline(self, bounty_id: BountyId) -> int:
-        return int(self.contract.call("getBounty", bounty_id)[5])
-
-    def solver(self, number: int = 1) -> Wallet:
-        return self.people.solvers[number - 1].wallet
-
-    def guardian(self, number: int = 1) -> Wallet:
-        return self.people.guardians[number - 1].wallet
 
 
 def _has_mined_all(rpc: Rpc) -> bool:
@@ -259,10 +369,10 @@ class Deployment:
 
     def world(self, database: Database) -> World:
         """The deployment with its index."""
-        rpc, address = Rpc([self.node.url]), Address(self.hub.hub.address)
+        address = Address(self.hub.hub.address)
         writer = Writer(database.engine("service_indexer"), ChainId(self.node.chain_id), address)
-        chain = RpcChain(rpc, address)
-        world = World(self.node, database, self.people, self.delivery, self.hub, writer, rpc, chain)
+        chain = RpcChain(Rpc([self.node.url]), address)
+        world = World(self.node, self.people, self.delivery, self.hub, database, writer, chain)
         world.finalize()
         return world
 

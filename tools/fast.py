@@ -2,14 +2,15 @@
 
 What changed is what git shows against the last commit, or, if nothing is uncommitted, what that commit changed; another
 commit after ``--`` is compared with instead. Ruff reads the changed files, mypy what depends on them, and pytest runs
-the unit tests that import them, directly or through other modules. A file that is no Python, such as a template or SQL,
-counts as a change of the modules beside it.
+the unit tests that import them, directly or through other modules. A file that is no Python counts as a change of the
+modules beside it; what ``NEAREST`` has of it runs as well, with the servers that it needs.
 """
 
 import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,38 @@ ROOTS: Final = ("libs/*/src", "services/*/src", "cli/src", "clients/*/src", "dep
 """What Python finds modules in, beside the folders ``OWN`` of the project's own folder."""
 OWN: Final = ("tests", "tools", "bench")
 DOCUMENTS: Final = "tests/architecture/test_documents.py"
+RENDERED: Final = tuple(
+    f"tests/deploy/test_{name}.py"
+    for name in (
+        *("components", "compose", "connections", "entrances", "manifest_containers", "manifest_scheduling"),
+        *("manifests", "network_policies", "policy_pairs"),
+    )
+)
+IN_NODE: Final = tuple(
+    f"tests/clients/test_typescript.py::test_{name}"
+    for name in (
+        "refusals__in_node__each_with_its_code",
+        "acts_are_found_by_their_events",
+        "terms_are_the_frontmatter_or_refused",
+    )
+)
+NEAREST: Final = {
+    "clients/typescript/*.ts": IN_NODE,
+    "clients/typescript/actions/*.ts": ("tests/clients/test_actions.py",),
+    "deploy/k8s/*": RENDERED,
+    "deploy/compose/*": ("tests/deploy/test_compose.py",),
+    "*Caddyfile": ("tests/deploy/test_compose.py", "tests/api/test_proxy.py"),
+    "services/api/src/service_api/pages/*/*": tuple(
+        f"tests/pages/test_{name}.py" for name in ("list", "pages", "status", "withheld")
+    ),
+    "*/openapi/templates/*": ("tests/api/test_openapi.py",),
+    "*/db/*.sql": ("tests/common/db/test_schema.py",),
+    "*/schema.graphql": ("tests/api/test_subgraph.py",),
+    "tests/README.md": tuple(f"tests/{folder}/test_readme.py" for folder in ("api", "cli", "indexer")),
+}
+"""The tests, of whichever tier, that are nearest to a file that no Python imports, and end within the minute."""
+HUB: Final = "contracts/*.sol"
+"""What forge formats, builds and tests: ``contracts/tools/check.py``."""
 
 
 def main(lint: str, types: str, base: str | None) -> int:
@@ -25,13 +58,21 @@ def main(lint: str, types: str, base: str | None) -> int:
     changed = changed_files(base)
     existing = [path for path in changed if path.suffix == ".py" and (TOP / path).exists()]
     tests = touched_tests(changed)
-    print(f"{len(changed)} files changed, {len(tests)} files of tests import them", flush=True)
+    patterns = [pattern for pattern in NEAREST if any(fnmatch(str(path), pattern) for path in changed)]
+    nearest = sorted({test for pattern in patterns for test in NEAREST[pattern]})
+    hub = any(fnmatch(str(path), HUB) for path in changed)
+    print(f"{len(changed)} files changed, {len(tests)} files of tests import them; nearest:", flush=True)
+    print(*nearest, *(["contracts/tools/check.py"] if hub else ["none"] if not nearest else []), flush=True)
     mypy = subprocess.Popen([f"{types}/mypy"], cwd=TOP)
     commands = (
         [[f"{lint}/ruff", "check", *existing], [f"{lint}/ruff", "format", "--check", *existing]] if existing else []
     )
     if tests:
         commands.append(["pytest", "-m", "unit", "-n", "2", "-q", *tests])
+    if nearest:
+        commands.append(["pytest", "-m", "not nightly", "-n", "2", "-q", *nearest])
+    if hub:
+        commands.append(["python", "contracts/tools/check.py"])
     codes = [subprocess.run(list(map(str, command)), cwd=TOP, check=False).returncode for command in commands]
     no_tests = 5
     return 1 if mypy.wait() or any(code not in (0, no_tests) for code in codes) else 0

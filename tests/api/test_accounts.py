@@ -19,7 +19,7 @@ def service(service: Service) -> Iterator[Service]:
 def lived(service: Service) -> None:
     """One of each ending, and one that is open; the second Guardian stays silent in two."""
     world = service.world
-    awarded, refused, silent, empty = (world.create(seconds=500, judging=1_000) for _ in range(4))
+    awarded, refused, silent, empty = (world.fund(seconds=500, judging=1_000) for _ in range(4))
     for bounty_id in (awarded, refused, silent):
         world.submit(bounty_id, world.solver(1))
     won = world.submit(awarded, world.solver(2))
@@ -32,7 +32,7 @@ def lived(service: Service) -> None:
     world.advance_to(world.judging_deadline(empty) + 1)
     for bounty_id in (silent, empty):
         world.contract.transact(world.people.settler.wallet, "settle", bounty_id)
-    world.create()
+    world.fund()
     world.finalize()
 
 

@@ -50,7 +50,7 @@ def test_client_env_is_coherent_and_has_no_endpoint(service: Service) -> None:
 
 def test_signature_for_another_hub_is_unauthorized(service: Service) -> None:
     poster = service.world.people.poster
-    service.world.create()  # so that there is a bounty 1, whatever ran before
+    service.world.fund()  # so that there is a bounty 1, whatever ran before
     service.world.finalize()
     key = Key(bytes.fromhex(poster.wallet.private_key[2:]))
     block = header_at(service.world.rpc, BlockNumber(header_at(service.world.rpc, "latest").number - 1))
@@ -73,7 +73,7 @@ def test_database_of_another_hub_is_not_served(service: Service) -> None:
     chain = replace(config.chain, hub_address=OTHER)
     mistaken = replace(service.resources, config=replace(config, chain=chain))
     client = checked_client(make_app(mistaken))
-    body = document(service, service.world.create(), service.world.guardian(1))
+    body = document(service, service.world.fund(), service.world.guardian(1))
     kept = report_commitment(body)
     with writing(service.resources.engine) as connection:
         row = {"report_commitment": kept, "content": body, "bounty_id": 1, "guardian": OTHER}

@@ -19,7 +19,7 @@ def test_detail_shows_everything_the_chain_says(service: Service) -> None:
     page = page_for(world, title="Shown whole")
     assert service.publish(page).status_code == 200
     deadline = int(next(line for line in page.decode().splitlines() if "submission_deadline" in line).split()[1])
-    bounty_id = world.create(page, seconds=deadline - world.time() - 1, judging=JUDGING)
+    bounty_id = world.fund(page, seconds=deadline - world.time() - 1, judging=JUDGING)
     commitment = world.submit(bounty_id, world.solver(1))
     world.finalize()
     detail = service.get(f"/api/bounties/{bounty_id}").json
@@ -47,7 +47,7 @@ def test_altered_challenge_is_null_with_the_error(service: Service) -> None:
     world = service.world
     page = page_for(world, title="Altered later")
     assert service.publish(page).status_code == 200
-    bounty_id = world.create(page)
+    bounty_id = world.fund(page)
     world.finalize()
     engine = service.resources.engine
     for tamper in (update(t.challenge_pages).values(content=b"other"), delete(t.challenge_pages)):
@@ -63,7 +63,7 @@ def test_altered_challenge_is_null_with_the_error(service: Service) -> None:
 @pytest.mark.spec(21, 47, 48, 49, 73, 74, 75, 79, 93, 332)
 def test_ended_bounty_has_record_or_reason(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     commitment = world.submit(bounty_id, world.solver(1))
     world.decide(bounty_id, world.solver(1), commitment)
     world.index()
@@ -90,7 +90,7 @@ def test_ended_bounty_has_record_or_reason(service: Service) -> None:
 @pytest.mark.spec(111, 327)
 def test_list_shows_each_bounty_once(service: Service) -> None:
     world = service.world
-    ids = [world.create() for _ in range(5)]
+    ids = [world.fund() for _ in range(5)]
     solver = f"/api/bounties?solver_address={world.solver(3).address}"
     world.finalize()
     former = service.get(solver).json

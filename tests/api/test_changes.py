@@ -31,7 +31,7 @@ def changes(service: Service, after: int = 0, limit: int = 500) -> dict[str, Any
 
 def test_changes_are_every_event_in_order(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     commitment = world.submit(bounty_id, world.solver(1))
     world.finalize()
     seen, address, last = [], "/api/changes?limit=2", 0
@@ -61,13 +61,11 @@ def test_changes_of_a_reorg_retract_and_go_on(service: Service) -> None:
     world = service.world
     world.finalize()
     known = changes(service)["next_after"]
-    world.create()
+    world.fund()
     world.index()
     (created,) = changes(service, known)["items"]
     assert created["event"]["finality"] == "unsafe"
-    world.rpc.call("anvil_reorg", 1, [])
-    world.people.poster.wallet.forget_nonce()
-    world.open_bounties.pop()
+    world.reorganize(1)
     world.index()
     (taken,) = changes(service, created["number"])["items"]
     assert taken["kind"] == "retraction"
@@ -89,7 +87,7 @@ def test_number_of_another_index_is_refused(service: Service) -> None:
 def test_status_shows_how_far_and_what_it_holds(service: Service) -> None:
     world = service.world
     before = service.get("/api/status").get_json()["totals"]
-    ended, _, waiting = (world.create() for _ in range(3))
+    ended, _, waiting = (world.fund() for _ in range(3))
     world.submit(waiting, world.solver(1))
     world.advance_to(world.reveal_at(waiting))
     world.contract.transact(world.people.poster.wallet, "settle", ended)

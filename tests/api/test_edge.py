@@ -86,7 +86,7 @@ def test_media_type_and_size_come_before_the_signature(
 )
 def test_bad_input_has_its_code(service: Service, path: str, status: int, code: str | None) -> None:
     if code is None:
-        service.world.create()
+        service.world.fund()
         service.world.finalize()
     response = service.get(path)
     assert response.status_code == status

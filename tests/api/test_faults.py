@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.errors import PROBLEMS
+from bounty_protocol.types import BountyId
 from psycopg import errors as pg
 from redis.exceptions import ConnectionError as RedisError
 from service_api.app import make_app
@@ -108,8 +109,8 @@ def requests_of(service: Service) -> list[tuple[str, str, str, bytes, str | None
 @pytest.mark.parametrize(("place", "fault"), FAULTS)
 def test_planted_fault_shows_none_of_its_words(service: Service, place: str, fault: str) -> None:
     world = service.world
-    if not world.open_bounties:
-        world.create()
+    if not world.events(BountyId(1)):
+        world.fund()
         world.finalize()
     broken = PLANT[place](service.resources, ERRORS[fault])
     client = make_app(broken).test_client()

@@ -43,7 +43,7 @@ def test_javascript_example_makes_every_vector(node_program: str) -> None:
 
 def test_example__against_a_running_server__is_let_in(service: Service, node_program: str, tmp_path: Path) -> None:
     world, solver = service.world, service.world.solver(2)
-    bounty_id = world.create(seconds=100_000)
+    bounty_id = world.fund(seconds=100_000)
     world.finalize()
     world.node.mine(31)
     api = _at_its_own_host(service)

@@ -41,7 +41,7 @@ def created(service: Service, title: str, *, seconds: int = 1_000, escrow: int =
     world = service.world
     page = page_for(world, title=title, deadline=world.time() + seconds, escrow_amount=str(escrow), **lines)
     store_page(service.resources.engine, spec_commitment(page), page, parse_challenge(page))
-    return world.create(page, seconds=seconds, judging=JUDGING, escrow=escrow)
+    return world.fund(page, seconds=seconds, judging=JUDGING, escrow=escrow)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def word() -> str:
 
 def test_items_have_title_and_summary(service: Service) -> None:
     world = service.world
-    shown, unknown = published(service, "Tile set, halved"), world.create()
+    shown, unknown = published(service, "Tile set, halved"), world.fund()
     world.finalize()
     found = {item["bounty_id"]: item for item in listed(service, "limit=2")["items"]}
     assert found[str(shown)]["title"] == "Tile set, halved"

@@ -85,7 +85,7 @@ def error(found: dict[str, object]) -> object:
 
 def awarded(world: World) -> BountyId:
     """An award whose block is not final yet."""
-    bounty_id = world.create()
+    bounty_id = world.fund()
     commitment = world.submit(bounty_id, world.solver(1))
     world.decide(bounty_id, world.solver(1), commitment)
     world.index()

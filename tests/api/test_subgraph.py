@@ -34,7 +34,7 @@ def data(response: TestResponse) -> dict[str, list[dict[str, object]]]:
 @pytest.mark.spec(36, 37, 61)
 def test_bounties_with_children_are_current(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     world.submit(bounty_id, world.solver(1))
     latest = world.submit(bounty_id, world.solver(1))
     world.finalize()
@@ -51,7 +51,7 @@ def test_bounties_with_children_are_current(service: Service) -> None:
 
 def test_filters_and_paging_are_the_graphs(service: Service) -> None:
     for _ in range(3):
-        service.world.create()
+        service.world.fund()
     service.world.finalize()
     query = (
         '{ bounties(where: {escrow_amount_gte: "1"}, orderBy: time, orderDirection: desc, first: 2, skip: 1) { id } }'
@@ -67,7 +67,7 @@ def test_filters_and_paging_are_the_graphs(service: Service) -> None:
 
 
 def test_too_many_rows_say_to_page_by_a_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    service.world.create()
+    service.world.fund()
     service.world.finalize()
     monkeypatch.setattr(routes, "Reads", partial(Reads, rows=1))
     assert "by a key" in str(error_of(ask(service, "{ bounties { id } }"))["issues"])
@@ -136,7 +136,7 @@ def test_variable_out_of_range_is_refused(service: Service, variables: str, kind
 
 
 def test_null_is_the_default(service: Service) -> None:
-    bounty_id = str(service.world.create())
+    bounty_id = str(service.world.fund())
     service.world.finalize()
     assert data(ask(service, "{ bounties(first: null, skip: null) { id } }"))["bounties"]
     newest = "orderBy: bounty_id, orderDirection: desc"
@@ -153,7 +153,7 @@ def test_extensions_change_nothing(service: Service, extensions: object) -> None
 
 
 def test_fragments_and_directives__are_applied(service: Service) -> None:
-    bounty_id = str(service.world.create())
+    bounty_id = str(service.world.fund())
     service.world.finalize()
     query = """query ($id: ID!, $no: Boolean!) {
         one: bounty(id: $id) { ...F ... on Bounty { outcome @include(if: $no) } status @skip(if: $no) }
@@ -164,7 +164,7 @@ def test_fragments_and_directives__are_applied(service: Service) -> None:
 
 def test_aliased_children_have_their_own_filter(service: Service) -> None:
     world = service.world
-    many, few = world.create(), world.create()
+    many, few = world.fund(), world.fund()
     solvers = [world.solver(number) for number in (1, 2, 3)]
     for solver in solvers:
         world.submit(many, solver)
@@ -247,7 +247,7 @@ def test_list_that_reads_whole_tables_is_bounded(service: Service, query: str, s
 
 def test_too_large_answer_is_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(4):
-        service.world.create()
+        service.world.fund()
     service.world.finalize()
     long_names = "{ bounties(first: 4) { " + " ".join(f"{'n' * 4_000}{number}: id" for number in range(3)) + " } }"
     assert ask(service, long_names).status_code == 200
@@ -270,7 +270,7 @@ def test_slow_query_is_overload_and_no_fault(service: Service, monkeypatch: pyte
 @pytest.mark.spec(68)
 def test_verdict_has_its_report_commitment(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     world.submit(bounty_id, world.solver(1))
     world.advance_to(world.reveal_at(bounty_id))
     report = bytes([7]) * 32
@@ -284,7 +284,7 @@ def test_verdict_has_its_report_commitment(service: Service) -> None:
 
 def test_replacement_names_both_verdicts(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     solver = world.solver(1)
     commitment = world.submit(bounty_id, solver)
     world.advance_to(world.reveal_at(bounty_id))
@@ -319,7 +319,7 @@ def test_latest_replacements_are_one_of_each_guardian(
     service: Service,
 ) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     solver = world.solver(1)
     commitment = bytes.fromhex(world.submit(bounty_id, solver)[2:])
     world.advance_to(world.reveal_at(bounty_id))
@@ -379,7 +379,7 @@ def test_refusal_is_what_graphql_clients_show(service: Service) -> None:
 
 
 def test_filter_of_values_leaves_others_out(service: Service) -> None:
-    first, second, third = (service.world.create() for _ in range(3))
+    first, second, third = (service.world.fund() for _ in range(3))
     service.world.finalize()
     newest = "orderBy: bounty_id, orderDirection: desc"
     query = f"query ($ids: [String!]) {{ bounties(where: {{bounty_id_not_in: $ids}}, {newest}) {{ bounty_id }} }}"
@@ -393,7 +393,7 @@ def test_filter_of_values_leaves_others_out(service: Service) -> None:
 
 def test_row_has_its_bounty_with_plain_fields(service: Service) -> None:
     world = service.world
-    one, other = world.create(), world.create()
+    one, other = world.fund(), world.fund()
     for bounty_id, solver in ((one, 1), (one, 2), (other, 1)):
         world.submit(bounty_id, world.solver(solver))
     world.finalize()
@@ -430,7 +430,7 @@ def test_strangers_texts_count_as_long_as_they_are() -> None:
 
 def test_bounty_that_many_rows_repeat_counts_for_each(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     for number in range(1, 4):
         world.submit(bounty_id, world.solver(number))
     world.finalize()

@@ -123,7 +123,7 @@ def seal(service: Service, folder: Path, bounty_id: BountyId, solver: Wallet, *,
 
 
 def open_bounty(service: Service) -> BountyId:
-    bounty_id = service.world.create(seconds=100_000)
+    bounty_id = service.world.fund(seconds=100_000)
     service.world.finalize()
     return bounty_id
 
@@ -323,7 +323,7 @@ def test_content_has_one_code_while_chain_is_away(
 @pytest.mark.spec(108, 109, 165)
 def test_content_of_an_unfinal_bounty_has_the_code(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
-    young = service.world.create()
+    young = service.world.fund()
     service.world.index()
     refused = replace(sealed, bounty_id=young).content(service.world.guardian(1).private_key)
     assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)

@@ -41,7 +41,7 @@ def test_changed_detail_has_another_etag(service: Service) -> None:
     world = service.world
     page = page_for(world, title="Kept by others")
     restore(service, page)
-    bounty_id = world.create(page)
+    bounty_id = world.fund(page)
     world.finalize()
     path = f"/api/bounties/{bounty_id}"
     fresh = service.get(path)

@@ -82,7 +82,7 @@ def case(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
     page = page_for(world, title=f"On {word} alone", deadline=world.time() + 1_001)
     page = page.replace(b"\ntitle: ", f"\ntags: [{word}]\ntitle: ".encode())
     assert service.publish(page).status_code == 200
-    bounty_id = world.create(page, seconds=1_000, judging=JUDGING)
+    bounty_id = world.fund(page, seconds=1_000, judging=JUDGING)
     submitted = world.submit(bounty_id, world.solver(1))
     world.advance_to(world.reveal_at(bounty_id))
     world.finalize()
@@ -143,10 +143,10 @@ def test_facts_of_a_withheld_text_are_the_same(case: Case, kind: str) -> None:
 
 def test_same_bytes_elsewhere_are_withheld_too(case: Case) -> None:
     world = case.service.world
-    again = world.create(case.page, poster=world.solver(2))
+    again = world.fund(case.page, poster=world.solver(2))
     other = page_for(world, title="Another one")
     assert case.service.publish(other).status_code == 200
-    beside = world.create(other)
+    beside = world.fund(other)
     world.finalize()
     case.withhold("bounty", case.bounty_id)
     assert case.get(f"/api/bounties/{again}").json["error"]["code"] == "bounty_challenge_withheld"
@@ -155,7 +155,7 @@ def test_same_bytes_elsewhere_are_withheld_too(case: Case) -> None:
 
 def test_withheld_account_is_all_its_texts(case: Case) -> None:
     world = case.service.world
-    again = world.create(case.page, poster=world.solver(2))
+    again = world.fund(case.page, poster=world.solver(2))
     world.finalize()
     path = f"/api/written-verdicts/{case.commitment}"
     case.withhold("account", case.poster)
@@ -258,13 +258,13 @@ def test_later_party_does_not_read_them(case: Case) -> None:
     world, service = case.service.world, case.service
     page = page_for(world, title="Once more", deadline=world.time() + 1_001)
     assert service.publish(page).status_code == 200
-    bounty_id = world.create(page, seconds=1_000, judging=JUDGING)
+    bounty_id = world.fund(page, seconds=1_000, judging=JUDGING)
     world.submit(bounty_id, world.solver(1))
     world.finalize()
     case.withhold("bounty", bounty_id)
     world.submit(bounty_id, world.solver(1))  # replaced, and was a party before
     world.submit(bounty_id, world.solver(2))
-    copied = world.create(page, seconds=1_000, judging=JUDGING)
+    copied = world.fund(page, seconds=1_000, judging=JUDGING)
     world.finalize()
 
     def status(account: Wallet, of: BountyId) -> int:
@@ -278,7 +278,7 @@ def test_later_party_does_not_read_them(case: Case) -> None:
     assert case.run("show-again", "bounty", str(bounty_id)) == 0
     case.withhold("account", poster.address)
     assert [status(world.solver(2), bounty_id), status(poster, copied)] == [200, 200]
-    later = world.create(page, seconds=1_000, judging=JUDGING)
+    later = world.fund(page, seconds=1_000, judging=JUDGING)
     world.submit(later, world.solver(2))
     world.finalize()
     assert [status(world.solver(2), later), status(poster, later), status(world.guardian(1), later)] == [403, 200, 200]

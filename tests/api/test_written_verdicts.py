@@ -50,7 +50,7 @@ def write(service: Service, guardian: Wallet, body: bytes, commitment: Bytes32 |
 def judgeable(service: Service) -> tuple[BountyId, Bytes32]:
     """A bounty past its reveal point, and its first Solver's Submission."""
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     submitted = world.submit(bounty_id, world.solver(1))
     world.advance_to(world.reveal_at(bounty_id))
     world.finalize()
@@ -111,7 +111,7 @@ def test_verdict__that_does_not_fit__says_what(service: Service) -> None:
 @pytest.mark.spec(61, 98, 169, 381)
 def test_verdict_for_a_replaced_submission_is_refused(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     replaced = world.submit(bounty_id, world.solver(1))
     world.submit(bounty_id, world.solver(1))
     world.advance_to(world.reveal_at(bounty_id))
@@ -124,7 +124,7 @@ def test_verdict_for_a_replaced_submission_is_refused(service: Service) -> None:
 @pytest.mark.spec(107, 381)
 def test_verdict_outside_its_window_is_refused(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     world.submit(bounty_id, world.solver(1))
     world.finalize()
     body = document(service, bounty_id, world.guardian(1))
@@ -137,7 +137,7 @@ def test_verdict_outside_its_window_is_refused(service: Service) -> None:
 @pytest.mark.spec(109, 375)
 def test_verdict_before_a_late_reveal_point_waits(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
+    bounty_id = world.fund()
     world.submit(bounty_id, world.solver(1))
     world.finalize()
     world.advance_to(world.reveal_at(bounty_id))
@@ -190,7 +190,7 @@ def test_guardian_of_another_roster_is_forbidden(service: Service) -> None:
     members = [(one.wallet, one.identity.public_key) for one in world.people.guardians if one.identity]
     try:
         world.publish_roster([(newcomer, Identity.generate().public_key), *members[:2]], 2)
-        theirs = world.create()
+        theirs = world.fund()
         world.submit(theirs, world.solver(1))
         world.advance_to(world.reveal_at(theirs))
         world.finalize()
@@ -212,7 +212,7 @@ def kept(service: Service, bounty_id: BountyId, guardian: Wallet) -> int:
 
 def test_unrecorded_verdicts_are_eight_of_a_guardian(service: Service) -> None:
     world, guardian = service.world, service.world.guardian(1)
-    bounty_id, elsewhere = world.create(), world.create()
+    bounty_id, elsewhere = world.fund(), world.fund()
     world.submit(bounty_id, world.solver(1))
     world.advance_to(world.reveal_at(elsewhere))
     world.finalize()

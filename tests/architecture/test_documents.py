@@ -13,7 +13,7 @@ HISTORY = {TOP / "CHANGELOG.md", *TOP.glob("docs/adr/*.md")}
 """Pages that also name what is no longer there."""
 DOCUMENTS = [
     path
-    for path in sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md")])
+    for path in sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), TOP / "tests/README.md"])
     if MADE not in path.parents and path not in HISTORY
 ]
 NOXFILE = (TOP / "noxfile.py").read_text()

@@ -20,6 +20,7 @@ from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 from tests.providers import ProviderTwin
 from tests.servers import database_server
+from tests.world import HubOnNode
 
 if TYPE_CHECKING:
     from tests.cli.submitted import Submitted
@@ -44,6 +45,13 @@ def new_ledger() -> Iterator[Ledger]:
 def ledger() -> Iterator[Ledger]:
     with new_ledger() as found:
         yield found
+
+
+@pytest.fixture
+def world(ledger: Ledger) -> HubOnNode:
+    """The chain of these commands, with the verbs of a bounty."""
+    ledger.node.mine()  # the newest block may be as old as the last test of this chain
+    return HubOnNode(ledger.node, ledger.people, ledger.delivery, ledger.hub)
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def refusal(response: TestResponse) -> tuple[int, object]:
 def awarded(delivery: Delivery) -> tuple[BountyId, Envelope, Identity, Envelope]:
     """A finalized award: bounty, winning envelope, its identity, and the losing envelope."""
     world, identity = delivery.world, Identity.generate()
-    bounty_id = world.create()
+    bounty_id = world.fund()
     winner = delivery.submission(bounty_id, world.solver(1), identity)
     loser = delivery.submission(bounty_id, world.solver(2), Identity.generate())
     world.decide(bounty_id, world.solver(1), winner.commitment())
@@ -128,7 +128,7 @@ def test_wrap_of_another_key_is_refused(delivery: Delivery) -> None:
 
 @pytest.mark.parametrize("name", ["wrap", "retrieve"])
 def test_first_of_several_mistakes_is_answered(delivery: Delivery, name: str) -> None:
-    world, bounty_id = delivery.world, delivery.world.create()
+    world, bounty_id = delivery.world, delivery.world.fund()
     world.finalize()
     unknown, known = (f"/api/bounties/{each}/delivery/{name}" for each in (999_999, bounty_id))
     own = world.guardian(1) if name == "wrap" else world.people.poster.wallet
@@ -197,7 +197,7 @@ def test_rows_the_hub_contradicts_give_no_key(delivery: Delivery, altered: str) 
 @pytest.mark.spec(85, 94, 102, 108, 109, 184, 326, 375)
 def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
     world = delivery.world
-    identity, bounty_id = Identity.generate(), world.create()
+    identity, bounty_id = Identity.generate(), world.fund()
     envelope = delivery.submission(bounty_id, world.solver(1), identity)
     retrieve, poster = f"/api/bounties/{bounty_id}/delivery/retrieve", world.people.poster.wallet
     request = {"poster_ephemeral_public_key": Identity.generate().public_key}
@@ -238,7 +238,7 @@ def swept(delivery: Delivery) -> int:
 def test_sweep_deletes_only_losing_wraps(delivery: Delivery) -> None:
     world = delivery.world
     first, second = Identity.generate(), Identity.generate()
-    bounty_id = world.create()
+    bounty_id = world.fund()
     winner = delivery.submission(bounty_id, world.solver(1), first)
     loser = delivery.submission(bounty_id, world.solver(2), second)
     world.finalize()
@@ -255,7 +255,7 @@ def test_sweep_deletes_only_losing_wraps(delivery: Delivery) -> None:
 def test_sweep_of_no_ending_deletes_nothing(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where an endpoint invented it: the true winner's wrap would be gone."""
     world, identity = delivery.world, Identity.generate()
-    bounty_id = world.create()
+    bounty_id = world.fund()
     winner = delivery.submission(bounty_id, world.solver(1), identity)
     world.finalize()
     assert delivery.wrap(1, winner, identity).status_code == 201
@@ -298,5 +298,5 @@ def test_one_process_sweeps_and_survives_faults(delivery: Delivery, monkeypatch:
 @pytest.mark.spec(179, 187, 357, 360)
 @pytest.mark.parametrize("query", ["", "?submission_commitment=", "?submission_commitment=0x12", "?x=1"])
 def test_status__without_a_submission__is_400(delivery: Delivery, query: str) -> None:
-    response = delivery.client.get(f"/api/bounties/{delivery.world.create()}/delivery/status{query}")
+    response = delivery.client.get(f"/api/bounties/{delivery.world.fund()}/delivery/status{query}")
     assert refusal(response) == (400, "invalid_winning_solution_delivery")

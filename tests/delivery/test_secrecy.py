@@ -49,7 +49,7 @@ def test_other_poster_is_forbidden(delivery: Delivery) -> None:
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
     other = world.people.solvers[2].wallet
-    theirs = world.create(poster=other)
+    theirs = world.fund(poster=other)
     world.finalize()
     delivery.wrap(1, envelope, identity)
     request = {"poster_ephemeral_public_key": Identity.generate().public_key}
@@ -75,7 +75,7 @@ def test_replayed_request_does_nothing_new(delivery: Delivery) -> None:
         assert answer is not None
         sealed_box.unwrap(answer["wrapped_key"], [fresh], envelope.content_public_key)
     another = json.dumps({"poster_ephemeral_public_key": Identity.generate().public_key}).encode()
-    second = world.create()
+    second = world.fund()
     world.finalize()
     for path, data in ((retrieve, another), (f"/api/bounties/{second}/delivery/retrieve", asked)):
         assert refusal(delivery.send(path, data, signed)) == (401, "unauthorized")
@@ -86,7 +86,7 @@ def test_replayed_request_does_nothing_new(delivery: Delivery) -> None:
 @pytest.mark.spec(99, 175, 381)
 def test_wrap_for_nothing_recorded_is_not_stored(delivery: Delivery) -> None:
     world, identity = delivery.world, Identity.generate()
-    bounty_id = world.create()
+    bounty_id = world.fund()
     never = delivery.submission(bounty_id, world.solver(1), identity, recorded=False)
     replaced = delivery.submission(bounty_id, world.solver(2), Identity.generate())
     world.submit(bounty_id, world.solver(2))
@@ -101,14 +101,14 @@ def test_wrap_for_nothing_recorded_is_not_stored(delivery: Delivery) -> None:
         assert refusal(answer) == INVALID
         assert "Retry-After" not in answer.headers
     assert not exists(delivery, bounty_id, never)
-    unknown = delivery.call(world.guardian(1), wrap_path(world.create()), body_for(never, wrapped))
+    unknown = delivery.call(world.guardian(1), wrap_path(world.fund()), body_for(never, wrapped))
     assert refusal(unknown)[0] in {404, 503}  # not indexed yet
 
 
 @pytest.mark.spec(99, 108, 109, 325)
 def test_wrap_waits_for_a_final_change(delivery: Delivery) -> None:
     world, identity = delivery.world, Identity.generate()
-    bounty_id = world.create()
+    bounty_id = world.fund()
     world.finalize()
     envelope = delivery.submission(bounty_id, world.solver(1), identity)
     world.index()

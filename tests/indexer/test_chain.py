@@ -23,7 +23,7 @@ from tests.world import World, make_world
 def real(node: AnvilServer, database: Database) -> Iterator[FollowedChain]:
     with make_world(node, database) as world:
         for _ in range(3):
-            world.submit(world.create(), world.solver(1))
+            world.submit(world.fund(), world.solver(1))
         world.node.mine(2)
         yield world.chain
 
@@ -118,7 +118,7 @@ FALSE: dict[str, Change] = {
 def test_one_of_three_is_outvoted(
     world: World, database_server: DatabaseServer, endpoints: list[RpcProxy], says: str, place: int
 ) -> None:
-    world.submit(world.create(), world.solver(1))
+    world.submit(world.fund(), world.solver(1))
     world.finalize()
     endpoints[place].after = FALSE[says]
     chain = quorum_of(world, endpoints)
@@ -129,7 +129,7 @@ def test_one_of_three_is_outvoted(
 def test_two_that_differ_write_nothing(
     world: World, database_server: DatabaseServer, endpoints: list[RpcProxy], says: str
 ) -> None:
-    world.submit(world.create(), world.solver(1))
+    world.submit(world.fund(), world.solver(1))
     world.finalize()
     endpoints[1].after = FALSE[says]
     chain = quorum_of(world, endpoints[:2])
@@ -161,7 +161,7 @@ def test_two_lagging_endpoints_end_at_the_nodes_copy(
     with fresh_copy(world, database_server) as (writer, engine):
         moment = 0.0
         follower = Follower(chain, writer, BlockNumber(world.hub.deploy_block - 1), monotonic=lambda: moment)
-        bounty = world.create()
+        bounty = world.fund()
         late = list[int]()
         for turn in range(24):
             honest = lagging(world, 0)
@@ -222,7 +222,7 @@ def test_refused_proofs_are_asked_for_once_in_a_while(world: World, endpoints: l
 
 def test_logs_of_other_blocks_are_refused(world: World, endpoints: list[RpcProxy]) -> None:
     """Two nodes behind one address, on two branches."""
-    world.create()
+    world.fund()
     endpoints[0].after = lambda method, _params, result: (
         [{**each, "blockHash": "0x" + "66" * 32} for each in result] if method == "eth_getLogs" else result
     )

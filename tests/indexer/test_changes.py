@@ -20,7 +20,7 @@ def newest(engine: Engine) -> dict[str, int]:
 
 def awarded(world: World) -> int:
     """A bounty that was won."""
-    bounty_id = world.create()
+    bounty_id = world.fund()
     work = world.submit(bounty_id, world.solver(1))
     world.decide(bounty_id, world.solver(1), work)
     return bounty_id
@@ -28,7 +28,7 @@ def awarded(world: World) -> int:
 
 def test_totals_follow_each_event(world: World) -> None:
     engine = world.engine("service_indexer")
-    won, waiting = awarded(world), world.create()
+    won, waiting = awarded(world), world.fund()
     world.index()
     funded, paid = {"bounties": 2, "escrowed": 2 * ESCROW}, {"awards_paid": 0, "refunds_paid": 0}
     expected = {**funded, **paid, "awarded": 1, "unawarded": 0}
@@ -56,27 +56,25 @@ def changes(engine: Engine) -> list[tuple[int, int, int | None]]:
 def test_changes_count_up_in_order_of_commit(world: World) -> None:
     engine = world.engine("service_indexer")
     world.finalize()
-    world.create()
+    world.fund()
     world.index()
     before = changes(engine)
     assert [place for _, *place in before] == sorted(place for _, *place in before)
     tip = before[-1][1]
-    world.rpc.call("anvil_reorg", 1, [])
+    world.reorganize(1)
     world.index()
     *kept, (number, last_block, log_index) = changes(engine)
     assert kept == [each for each in before if each[1] < tip]
     assert number > before[-1][0]
     assert (last_block, log_index) == (tip - 1, None)
-    world.people.poster.wallet.forget_nonce()
-    world.open_bounties.clear()
-    world.create()
+    world.fund()
     world.index()
     assert changes(engine)[len(kept) + 1][0] > number
 
 
 def test_changes_stay_if_a_rebuild_is_the_same(world: World) -> None:
     engine = world.engine("service_indexer")
-    world.create()
+    world.fund()
     world.finalize()
     before = changes(engine)
     rebuild_copy(config_of(world), lambda _: None)
@@ -94,10 +92,10 @@ def test_changes_stay_if_a_rebuild_is_the_same(world: World) -> None:
 )
 def test_rebuild_takes_back_changes_that_differ(world: World, alter: str) -> None:
     engine = world.engine("service_indexer")
-    world.create()
-    world.create()
+    world.fund()
+    world.fund()
     second = world.tip()
-    world.create()
+    world.fund()
     world.finalize()
     before = changes(engine)
     with engine.begin() as connection:

@@ -21,7 +21,7 @@ from tests.world import ESCROW, World
 
 @pytest.mark.spec(61, 336)
 def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
-    bounty_id = world.create()
+    bounty_id = world.fund()
     first = world.submit(bounty_id, world.solver(1))
     second = world.submit(bounty_id, world.solver(1))
     other = world.submit(bounty_id, world.solver(2))

@@ -123,7 +123,7 @@ def indexer() -> Iterator[Indexer]:
             holders=[person.wallet for person in people.everyone()],
             terms=TERMS,
         )
-        rpc, address = Rpc([node.url]), Address(hub.hub.address)
+        address = Address(hub.hub.address)
         environment = minimal_environment(runtime.logs) | {
             "SERVICE_CHAIN_ID": str(node.chain_id),
             "SERVICE_HUB_ADDRESS": hub.hub.address,
@@ -133,7 +133,7 @@ def indexer() -> Iterator[Indexer]:
             "SERVICE_REDIS_URL": redis.url(),
         }
         reader = Writer(database.engine("service_indexer"), ChainId(node.chain_id), address)
-        world = World(node, database, people, Identity.generate(), hub, reader, rpc, RpcChain(rpc, address))
+        world = World(node, people, Identity.generate(), hub, database, reader, RpcChain(Rpc([node.url]), address))
         made = Indexer(runtime, server, redis, node, databases, database, world, environment, {})
         for name in ("worker", "other"):
             made.start(name)
@@ -151,7 +151,7 @@ def submit_something(indexer: Indexer, dice: random.Random, bounty_id: int) -> N
 
 def test_killed_indexer_equals_a_fresh_replay(indexer: Indexer) -> None:
     dice = random.Random(SEED)
-    bounty_id = indexer.world.create(seconds=100_000)
+    bounty_id = indexer.world.fund(seconds=100_000)
     victims = indexer.victims()
     order = [name for _ in range(-(-ROUNDS // len(victims))) for name in dice.sample(sorted(victims), len(victims))]
     for name in order[:ROUNDS]:

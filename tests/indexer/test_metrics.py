@@ -42,7 +42,7 @@ def scraped(world: World, urls: Sequence[str] = ("http://127.0.0.1:9",)) -> Coll
 
 
 def test_metrics_after_reorgs_count_them(world: World) -> None:
-    world.create()
+    world.fund()
     for _ in range(2):
         world.solver(1).forget_nonce()
         world.submit(BountyId(1), world.solver(1))
@@ -87,7 +87,7 @@ def test_bounties_are_open_final_or_overdue(world: World) -> None:
         return [registry.get_sample_value("service_bounties", {"state": each}) for each in ("open", "final", "overdue")]
 
     assert states() == [0, 0, 0]
-    bounty_id = world.create(seconds=100)
+    bounty_id = world.fund(seconds=100)
     world.finalize()
     assert states() == [1, 0, 0]
     world.advance_to(world.time() + 100)

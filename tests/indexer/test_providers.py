@@ -125,7 +125,7 @@ def _history(world: World, random: Random) -> list[Callable[[], object]]:
     def bounties() -> None:
         world.solver(1).forget_nonce()
         for _ in range(random.choice((1, 3))):
-            world.submit(world.create(), world.solver(1))
+            world.submit(world.fund(), world.solver(1))
 
     return [
         bounties,

@@ -30,7 +30,7 @@ def config_of(world: World, *urls: str, quorum: int = 1) -> IndexerConfig:
 
 def history(world: World) -> Engine:
     for _ in range(3):
-        world.submit(world.create(), world.solver(1))
+        world.submit(world.fund(), world.solver(1))
     world.finalize()
     return world.engine("service_indexer")
 
@@ -56,7 +56,7 @@ def test_rebuild_puts_a_true_copy_in_place(world: World, altered: str) -> None:
     assert contents(engine) == before
     head = world.head()
     assert head.halted is None
-    world.create()
+    world.fund()
     world.index()
     assert world.head().block_number == world.tip()
 

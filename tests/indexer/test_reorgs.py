@@ -14,12 +14,12 @@ from tests.world import World
 
 
 def test_reorg__that_drops_a_submission__retracts_it(world: World, database_server: DatabaseServer) -> None:
-    bounty_id = world.create()
+    bounty_id = world.fund()
     world.finalize()
     world.submit(bounty_id, world.solver(1))
     world.index()
     assert len(contents(world.engine("service_indexer"))["submissions"]) == 1
-    world.rpc.call("anvil_reorg", 1, [])
+    world.reorganize(1)
     world.index()
     after = contents(world.engine("service_indexer"))
     assert after["submissions"] == []
@@ -27,14 +27,12 @@ def test_reorg__that_drops_a_submission__retracts_it(world: World, database_serv
 
 
 def test_bounty_id_created_again_is_the_new_one(world: World) -> None:
-    bounty_id = world.create()
+    bounty_id = world.fund()
     world.index()
     with world.engine("service_api").connect() as connection:
         before = read_bounty(connection, bounty_id)
-    world.rpc.call("anvil_reorg", 1, [])
-    world.people.poster.wallet.forget_nonce()
-    world.open_bounties.clear()
-    assert world.create() == bounty_id
+    world.reorganize(1)
+    assert world.fund() == bounty_id
     world.index()
     with world.engine("service_api").connect() as connection:
         after = read_bounty(connection, bounty_id)
@@ -47,7 +45,7 @@ def test_bounty_id_created_again_is_the_new_one(world: World) -> None:
 @pytest.mark.spec(108, 109, 336, 375)
 def test_unfinalized_facts_say_to_retry(world: World) -> None:
     world.node.mine(3)
-    bounty_id = world.create()
+    bounty_id = world.fund()
     world.index()
     source = world.facts()
     with pytest.raises(ServiceError) as refused, source.open() as facts:

@@ -72,7 +72,7 @@ def back_up(folder: Path, database: Database, recipients: list[Identity]) -> Non
 
 def test_backup_restored_onto_an_empty_database(world: World, database_server: DatabaseServer, tmp_path: Path) -> None:
     page = example_page()
-    bounty_id = world.create(page, seconds=100_000)
+    bounty_id = world.fund(page, seconds=100_000)
     world.submit(bounty_id, world.solver(1))
     world.finalize()
     statement = text("INSERT INTO app.challenge_pages VALUES (:commitment, :content, 1)")

@@ -71,8 +71,8 @@ def rows(world: World) -> list[int]:
 
 def test_work_is_what_is_due_and_what_was_sent(world: World) -> None:
     engine, settler = world.engine("service_indexer"), settler_of(world)
-    world.create(seconds=90_000)
-    bounty_id = world.create(seconds=100)
+    world.fund(seconds=90_000)
+    bounty_id = world.fund(seconds=100)
     world.finalize()
     assert not has_work(engine, world.chain_id)
     world.advance_to(world.time() + 101)
@@ -93,7 +93,7 @@ def test_work_is_what_is_due_and_what_was_sent(world: World) -> None:
 
 
 def test_settler_settles_what_is_up_and_no_other(world: World) -> None:
-    empty, silent, open_still = world.create(seconds=100), world.create(seconds=100), world.create(seconds=90_000)
+    empty, silent, open_still = world.fund(seconds=100), world.fund(seconds=100), world.fund(seconds=90_000)
     world.submit(silent, world.solver(1))
     world.finalize()
     settler = settler_of(world)
@@ -133,7 +133,7 @@ def test_database_of_another_hub_spends_nothing(world: World) -> None:
 
 
 def test_second_before_the_deadline_is_not_due(world: World) -> None:
-    bounty_id = world.create(seconds=1_000)
+    bounty_id = world.fund(seconds=1_000)
     world.finalize()
     deadline = int(world.contract.call("getBounty", bounty_id)[3])
     for moment, due in ((deadline - 1, []), (deadline, [bounty_id])):
@@ -144,7 +144,7 @@ def test_second_before_the_deadline_is_not_due(world: World) -> None:
 
 
 def test_restarted_settler_sends_the_same_bytes(world: World) -> None:
-    bounty_id = world.create(seconds=100)
+    bounty_id = world.fund(seconds=100)
     world.finalize()
     world.advance_to(world.time() + 101)
     world.finalize()
@@ -170,7 +170,7 @@ def test_restarted_settler_sends_the_same_bytes(world: World) -> None:
 
 
 def test_settler_without_ether_keeps_its_row(world: World) -> None:
-    world.create(seconds=100)
+    world.fund(seconds=100)
     world.finalize()
     world.advance_to(world.time() + 101)
     world.finalize()
@@ -253,7 +253,7 @@ def test_running_settler_counts_what_became_of_each(world: World, redis: Redis, 
         "SERVICE_REDIS_URL": valkey_server.url(),
         "SERVICE_SETTLER_PRIVATE_KEY": world.people.settler.wallet.private_key,
     }
-    bounty_id, faster = world.create(seconds=100), world.create(seconds=100)
+    bounty_id, faster = world.fund(seconds=100), world.fund(seconds=100)
     world.advance_to(world.time() + 101)
     world.finalize()
     world.contract.transact(world.solver(1), "settle", faster)  # not indexed yet: the settler tries it, too
@@ -282,7 +282,7 @@ def events() -> dict[str, float]:
 
 def due(world: World) -> BountyId:
     """A bounty whose time is up."""
-    bounty_id = world.create(seconds=100)
+    bounty_id = world.fund(seconds=100)
     world.advance_to(world.time() + 101)
     world.finalize()
     return bounty_id

@@ -31,7 +31,7 @@ def figures(world: World, *urls: str) -> tuple[float | None, float | None]:
 
 def test_honest_hub_lacks_nothing(world: World) -> None:
     assert figures(world) == (0, 0)
-    bounty_id = world.create(seconds=100)
+    bounty_id = world.fund(seconds=100)
     world.finalize()
     escrow = world.contract.call("getBounty", bounty_id)[1]
     assert figures(world) == (escrow, 0)
@@ -45,7 +45,7 @@ def test_honest_hub_lacks_nothing(world: World) -> None:
 
 
 def test_missing_money_is_what_two_endpoints_show(world: World) -> None:
-    world.create(seconds=100)
+    world.fund(seconds=100)
     world.finalize()
     owed, url = figures(world)[0], world.node.url
 
