@@ -223,7 +223,7 @@ def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
 def test_wrap_is_not_refused_by_an_index_behind(delivery: Delivery) -> None:
     """The Hub records the Submission, and the index has not seen it for hours."""
     world, identity = delivery.world, Identity.generate()
-    bounty_id = world.create()
+    bounty_id = world.fund()
     world.finalize()
     envelope = delivery.submission(bounty_id, world.solver(1), identity)
     world.advance_to(world.reveal_at(bounty_id))
