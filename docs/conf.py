@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 TOP = Path(__file__).parents[1]
 REFERENCES = ["commands", "events", "errors", "settings", "rest", "python", "typescript/README", "hub"]
 """What ``tools/reference`` makes of code into docs/reference."""
-FURTHER = ["CONTRIBUTING", "SECURITY", "CHANGELOG", "deploy/compose/README", "deploy/local/README"]
+FURTHER = ["CONTRIBUTING", "SECURITY", "CHANGELOG", "deploy/compose/README", "deploy/local/README", "tests/README"]
 TYPESCRIPT = "docs/reference/typescript/README"
 
 project = "Bounty Escrow Service"
@@ -23,10 +23,13 @@ author = "the contributors"
 project_copyright = "the contributors, Apache License 2.0"
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "docs/**/*.md", "deploy/compose/README.md", "deploy/local/README.md"]
+include_patterns = [
+    *["*.md", "docs/*.md", "docs/**/*.md"],
+    *["deploy/compose/README.md", "deploy/local/README.md", "tests/README.md"],
+]
 exclude_patterns = [
     ".*", "**/node_modules", "bench", "cli", "clients", "contracts", "examples", "libs", "requirements", "services",
-    "tests", "tools",
+    "tests/[a-z_]*", "tools",
 ]  # fmt: skip
 """Where no page is: the walk through the folders is most of what a build of nothing takes."""
 nitpicky = True

@@ -83,10 +83,10 @@ atexit.register(_HELPER.end)
 def judge_by_rules(material: Material, seconds: float | None = None, rules: str = RULES) -> list[Issue]:
     """Return what the rules find, or the issue of a parked page. Thread-safe."""
     seconds = SECONDS if seconds is None else seconds
-    ours, childs = socket.socketpair()
+    ours, theirs = socket.socketpair()
     with ours:
-        with childs:
-            _HELPER.send(childs)
+        with theirs:
+            _HELPER.send(theirs)
         said = _asked(ours, material, rules, time.monotonic() + seconds)
     begun, _, found = said.partition(b"\n")
     if begun[:1] != BEGUN:
