@@ -48,14 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
-    engine = _require_usable(config)
+    engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
+    checks = _usable(config, engine)
     solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
     rpc = scraped_rpc(config.chain)
     REGISTRY.register(Figures(lambda: solvency_figures(solvency, config.chain, rpc), COLLECTED_SECONDS))
     chain = jobs.make_follower().chain
     look = BoundedCall(chain.look_at_each)
     REGISTRY.register(Figures(lambda: endpoint_figures(chain.endpoints, look.begin)))
-    _serve_state(config, engine)
+    _serve_state(config, engine, checks)
     run_worker(QueueName.INDEX, (config.redis_url, config.database_url), [jobs.follow], [jobs.FOLLOW])
 
 
@@ -63,22 +64,23 @@ def _settler(environment: Environment) -> None:
     from service_indexer.settler import settler_figures  # web3, which no other process of the indexer loads
 
     config = _configured(environment)
-    engine = _require_usable(config)
+    engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
+    checks = _usable(config, engine)
     if config.settler_key is not None:
         account = account_of_key(config.settler_key)
         log.get_logger(__name__).info("settling with this account's ether", account=account)
         rpc = config.chain.rpc()
         REGISTRY.register(Figures(lambda: settler_figures(rpc, account)))
-    _serve_state(config, engine)
+    _serve_state(config, engine, checks)
     due = settle_when_due(config, engine)
     run_worker(QueueName.SETTLE, (config.redis_url, config.database_url), [settle], [due])
 
 
-def _require_usable(config: IndexerConfig) -> Engine:
-    """Try what both processes depend on; return the connections of the internal port."""
-    engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
-    require_usable(_checks(config, engine) | further_checks(config.chain))
-    return engine
+def _usable(config: IndexerConfig, engine: Engine) -> dict[str, Check]:
+    """Try what both processes depend on; return the readiness checks among it."""
+    checks = _checks(config, engine)
+    require_usable(checks | further_checks(config.chain))
+    return checks
 
 
 def _checks(config: IndexerConfig, engine: Engine) -> dict[str, Check]:
@@ -91,11 +93,11 @@ def _checks(config: IndexerConfig, engine: Engine) -> dict[str, Check]:
     }
 
 
-def _serve_state(config: IndexerConfig, engine: Engine) -> None:
+def _serve_state(config: IndexerConfig, engine: Engine, checks: dict[str, Check]) -> None:
     """Serve the internal port, which shows the copy's position."""
     chain_id = config.chain.chain_id
     REGISTRY.register(Figures(lambda: index_figures(engine, chain_id, SystemClock())))
-    serve_internal_port(config.internal_port, _checks(config, engine))
+    serve_internal_port(config.internal_port, checks)
 
 
 def _check(environment: Environment) -> None:
