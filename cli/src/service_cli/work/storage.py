@@ -27,6 +27,7 @@ from bounty_protocol.timely import AnswerTooLong, Opened, TimelyHttp, is_cut, ma
 from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.submissions import UploadTarget
 
+from service_cli.api import pause
 from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.ui.output import Progress, say
 from service_cli.work.downloads import not_kept
@@ -67,9 +68,20 @@ class _TooSlow(Exception):
     """The storage takes the bytes too slowly: it would do so again."""
 
 
-def _may_pass(status: int) -> bool:
-    """Return whether a storage may take the same request in a moment; Google's answers 500 for a fault of its own."""
-    return status == 500 or may_pass(status)
+def _require_available(status: int) -> None:
+    """Raise ``_Hiccup`` if a storage may take the same request in a moment; Google's answers 500 for a fault of its
+    own.
+    """
+    if status == 500 or may_pass(status):
+        message = f"The storage is not available ({status})."
+        raise _Hiccup(CommandFailed("storage_unreachable", message, next_action=_AGAIN))
+
+
+def _unfinished(what: str, error: Exception) -> _Hiccup | CommandFailed:
+    """Return what it means that an upload or a download did not come to its end."""
+    message = f"The {what} was cut off, or was too slow to finish."
+    failed = CommandFailed("storage_unreachable", message, next_action=_AGAIN)
+    return _Hiccup(failed) if is_cut(error) else failed
 
 
 def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes]:
@@ -133,9 +145,6 @@ def _put(target: UploadAddress, file: Path) -> int:
     """Send the file once and return the status; the answer's body, which may be endless, is not read."""
     size, headers = file.stat().st_size, dict(target.headers)
     headers["Content-Length"] = str(size)
-    failed = CommandFailed(
-        "storage_unreachable", "The upload was cut off, or was too slow to finish.", next_action=_AGAIN
-    )
     try:
         with _storage() as http, file.open("rb") as source, Progress("uploading") as progress:
             body = _reporting(source, size, progress)
@@ -143,10 +152,8 @@ def _put(target: UploadAddress, file: Path) -> int:
             with http.opened("PUT", target.url, request, most_bytes=_MOST_OF_UPLOAD) as response:
                 status = response.status
     except (urllib3.exceptions.HTTPError, _TooSlow) as error:
-        raise (_Hiccup(failed) if is_cut(error) else failed) from error
-    if _may_pass(status):
-        message = f"The storage is not available ({status})."
-        raise _Hiccup(CommandFailed("storage_unreachable", message, next_action=_AGAIN))
+        raise _unfinished("upload", error) from error
+    _require_available(status)
     return status
 
 
@@ -156,11 +163,6 @@ def _wait(hiccup: _Hiccup, pauses: list[float], what: str) -> None:
         raise hiccup.error from hiccup
     say(f"{hiccup.error.message} In {pauses[0]:.0f} s: {what}.")
     pause(pauses.pop(0))
-
-
-def pause(seconds: float) -> None:
-    """Wait before the next attempt."""
-    time.sleep(seconds)
 
 
 def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
@@ -277,10 +279,7 @@ def _fetch(http: TimelyHttp, url: str, part: _Part) -> None:
     except AnswerTooLong:
         raise _NotOfIt(_wrong_length()) from None
     except urllib3.exceptions.HTTPError as error:
-        failed = CommandFailed(
-            "storage_unreachable", "The download was cut off, or was too slow to finish.", next_action=_AGAIN
-        )
-        raise (_Hiccup(failed) if is_cut(error) else failed) from error
+        raise _unfinished("download", error) from error
 
 
 def _require_begin(response: Opened, part: _Part) -> None:
@@ -293,9 +292,7 @@ def _require_begin(response: Opened, part: _Part) -> None:
         if response.status == 206 and response.headers.get("Content-Range", "").strip() == expected:
             return
         raise _NotOfIt(_wrong_length())
-    if _may_pass(response.status):
-        message = f"The storage is not available ({response.status})."
-        raise _Hiccup(CommandFailed("storage_unreachable", message, next_action=_AGAIN))
+    _require_available(response.status)
     message = f"The storage refused the download ({response.status})."
     raise CommandFailed("storage_refused", message, next_action=_AGAIN)
 
